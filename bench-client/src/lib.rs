@@ -1,0 +1,1 @@
+//! telamon-bench: measures what Telamon costs.

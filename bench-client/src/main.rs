@@ -1,0 +1,2 @@
+//! The telamon-bench program.
+fn main() {}

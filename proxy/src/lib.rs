@@ -1,0 +1,1 @@
+//! Telamon: a read/write-splitting MySQL proxy.

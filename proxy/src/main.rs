@@ -1,0 +1,2 @@
+//! The telamon program.
+fn main() {}
