@@ -1,0 +1,132 @@
+//! What an OK packet says of the session's state.
+//!
+//! "Protocol::OK_Packet", section "Session State Information", of the MySQL source documentation.
+
+use super::wire::{Malformed, Reader};
+
+/// One entry of a session-state report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change<'a> {
+    /// A session system variable has this value now.
+    SystemVariable {
+        /// The variable's name.
+        name: &'a [u8],
+        /// Its value as text.
+        value: &'a [u8],
+    },
+    /// The default schema; empty when there is none any more.
+    Schema(&'a [u8]),
+    /// Something of the session changed: a variable, the schema, a temporary table, a prepared statement.
+    State(bool),
+    /// GTIDs of what was committed (MySQL).
+    Gtids(&'a [u8]),
+    /// The statements that would start the transaction anew; empty when nothing is open or pending.
+    TransactionCharacteristics(&'a [u8]),
+    /// Eight letters about the open transaction.
+    TransactionState(&'a [u8]),
+    /// A kind of entry this version does not know.
+    Other(u8),
+}
+
+impl Change<'_> {
+    /// Whether a server with default settings sends this entry to a client that asked for session tracking.
+    pub fn is_sent_by_default(&self) -> bool {
+        match self {
+            Self::Schema(_) => true,
+            Self::SystemVariable { name, .. } => BY_DEFAULT.contains(name),
+            _ => false,
+        }
+    }
+}
+
+/// The default of session_track_system_variables, in MySQL and in MariaDB.
+const BY_DEFAULT: [&[u8]; 5] = [
+    b"autocommit",
+    b"character_set_client",
+    b"character_set_connection",
+    b"character_set_results",
+    b"time_zone",
+];
+
+/// The entries of one report, each with its own bytes.
+#[derive(Debug, Clone, Copy)]
+pub struct Changes<'a> {
+    reader: Reader<'a>,
+}
+
+impl<'a> Changes<'a> {
+    /// Walks the report found by [`super::response::OkPacket::track`].
+    pub fn new(track: &'a [u8]) -> Self {
+        Self { reader: Reader::new(track) }
+    }
+
+    fn read(&mut self) -> Result<(Change<'a>, &'a [u8]), Malformed> {
+        let whole = self.reader.rest();
+        let kind = self.reader.u8()?;
+        let data = self.reader.lenenc_bytes()?;
+        let mut inner = Reader::new(data);
+        let change = match kind {
+            0 => Change::SystemVariable { name: inner.lenenc_bytes()?, value: inner.lenenc_bytes()? },
+            1 => Change::Schema(inner.lenenc_bytes()?),
+            2 => Change::State(inner.lenenc_bytes()? == b"1"),
+            3 => {
+                inner.u8()?; // encoding specification, always 0
+                Change::Gtids(inner.lenenc_bytes()?)
+            }
+            4 => Change::TransactionCharacteristics(inner.lenenc_bytes()?),
+            5 => Change::TransactionState(inner.lenenc_bytes()?),
+            other => Change::Other(other),
+        };
+        let len = whole.len() - self.reader.rest().len();
+        Ok((change, whole.get(..len).unwrap_or_default()))
+    }
+}
+
+impl<'a> Iterator for Changes<'a> {
+    type Item = Result<(Change<'a>, &'a [u8]), Malformed>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.reader.is_empty() {
+            return None;
+        }
+        let item = self.read();
+        if item.is_err() {
+            self.reader = Reader::new(&[]);
+        }
+        Some(item)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// MariaDB 10.11.19's report of `BEGIN`, then of `SET NAMES latin1`'s last variable, then of `USE mysql`.
+    const REPORT: &[u8] = b"\x05\x09\x08T_______\x04\x13\x12START TRANSACTION;\
+        \x00\x1d\x15character_set_results\x06latin1\x01\x06\x05mysql\x02\x02\x011";
+
+    #[test]
+    fn a_servers_report_is_read_entry_by_entry() {
+        let changes: Vec<_> = Changes::new(REPORT).map(|c| c.expect("well-formed").0).collect();
+        let latin1 = Change::SystemVariable { name: b"character_set_results", value: b"latin1" };
+        assert_eq!(
+            changes,
+            [
+                Change::TransactionState(b"T_______"),
+                Change::TransactionCharacteristics(b"START TRANSACTION;"),
+                latin1,
+                Change::Schema(b"mysql"),
+                Change::State(true),
+            ]
+        );
+        assert!(latin1.is_sent_by_default());
+        assert!(!Change::State(true).is_sent_by_default());
+    }
+
+    #[test]
+    fn a_cut_report_ends_in_an_error_and_not_in_a_panic() {
+        for end in 0..REPORT.len() {
+            let _ = Changes::new(&REPORT[..end]).collect::<Vec<_>>();
+        }
+    }
+}
