@@ -1,3 +1,4 @@
 //! Telamon: a read/write-splitting MySQL proxy.
 
+pub mod cli;
 pub mod config;

@@ -5,12 +5,24 @@
 //! keys, `keys` and `reference` what each key means. The room knows nothing of sockets, servers or sessions.
 
 mod address;
+mod file;
+mod keys;
+mod load;
+mod problem;
+mod reader;
+mod reference;
 mod secret;
+mod suggest;
+mod validate;
+mod words;
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 pub use address::{ClientAddress, ListenAddress, ServerAddress};
+pub use load::default_path;
+pub use problem::{ConfigErrors, Problem};
+pub use reference::reference;
 pub use secret::Secret;
 
 /// All that a configuration file can say.
@@ -38,6 +50,8 @@ pub struct Config {
     pub tls: Tls,
     /// What is logged, and in which form.
     pub log: Log,
+    /// What is legal in the file but surely not meant; for the log at start, and for `telamon check`.
+    pub warnings: Vec<Problem>,
 }
 
 impl Default for Config {
@@ -54,6 +68,7 @@ impl Default for Config {
             monitor: Monitor::default(),
             tls: Tls::default(),
             log: Log::default(),
+            warnings: Vec::new(),
         }
     }
 }
@@ -129,6 +144,13 @@ pub struct User {
     pub clients: Vec<ClientAddress>,
     /// The schema of a session whose client names none.
     pub schema: Option<String>,
+}
+
+impl User {
+    /// Whether a client from here may use this account; `None` is a client of the Unix socket.
+    pub fn allows(&self, client: Option<IpAddr>) -> bool {
+        self.clients.is_empty() || self.clients.iter().any(|address| address.matches(client))
+    }
 }
 
 /// Where statements go: `[routing]`.
