@@ -4,7 +4,17 @@
 //!
 //! | room | what | may use |
 //! |---|---|---|
+//! | [`config`] | the TOML file, typed | nothing of ours |
 //! | [`protocol`] | bytes ↔ values | nothing of ours |
+//! | [`io`] | sockets ↔ packets | `protocol` |
+//! | [`topology`] | what is known of the servers | `config`, `protocol` |
+//! | [`backend`] | connections to servers | `config`, `protocol`, `io`, `topology` |
+//! | [`routing`] | where a statement goes | nothing of ours |
+//! | [`session`] | one client's stay | all of the above |
+//! | [`server`], [`worker`], [`monitor`] | threads, listeners, probes | all of the above |
 
+pub mod backend;
+pub mod cli;
+pub mod config;
 pub mod io;
 pub mod protocol;

@@ -1,0 +1,76 @@
+//! The command line of `telamon`, and the commands that need no server.
+//!
+//! Exit codes: 0 done, 1 failed, 2 wrong usage or configuration (clap's own choice for the former).
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use clap::{Parser, Subcommand};
+
+use crate::config::{Config, ConfigErrors, Role};
+
+/// A read/write-splitting MySQL proxy.
+#[derive(Debug, Parser)]
+#[command(name = "telamon", version, about, propagate_version = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Serve clients until SIGTERM or SIGINT, which let sessions finish
+    Run {
+        /// Configuration file [default: config/telamon.toml, then /etc/telamon/telamon.toml]
+        #[arg(long, value_name = "FILE")]
+        config: Option<PathBuf>,
+    },
+    /// Name every problem of a configuration file, with its line and the mend
+    Check {
+        /// Configuration file [default: config/telamon.toml, then /etc/telamon/telamon.toml]
+        #[arg(long, value_name = "FILE")]
+        config: Option<PathBuf>,
+        /// Also log in to each server, and say whether it answers
+        #[arg(long)]
+        connect: bool,
+    },
+    /// Print a configuration file with every key, its default, unit and values
+    ConfigReference,
+}
+
+/// `telamon check`, as far as the file goes: the configuration, with which `--connect` goes on, and the text to
+/// print: one line for each warning, and a last one that says what the file sets up.
+///
+/// # Errors
+/// The problems of the file, one a line, for the caller to print and end with exit code 2.
+pub fn check(named: Option<&Path>) -> Result<(Config, String), ConfigErrors> {
+    let (path, config) = Config::find(named)?;
+    let path = path.display();
+    let warnings: String =
+        config.warnings.iter().map(|warning| format!("{path}{warning} (warning)\n")).collect();
+    let primaries = config.servers.iter().filter(|server| server.role == Role::Primary).count();
+    let text = format!(
+        "{warnings}{path}: ok, {}, {}, {}\n",
+        counted(primaries, "primary", "primaries"),
+        counted(config.replicas().count(), "replica", "replicas"),
+        counted(config.users.len(), "user", "users")
+    );
+    Ok((config, text))
+}
+
+/// Writes a command's output. A reader that has seen enough (`telamon config-reference | head`) is no error.
+///
+/// # Errors
+/// `out` takes no more.
+pub fn print(out: &mut impl Write, text: &str) -> io::Result<()> {
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result,
+    }
+}
+
+fn counted(number: usize, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}

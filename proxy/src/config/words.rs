@@ -1,0 +1,74 @@
+//! Values that are one word out of a few: the one list that reading, advice and the reference share.
+
+use super::{Fallback, LogFormat, LogLevel, Role, TlsClientMode, TlsServerMode};
+
+/// A type whose values are written as words.
+pub(super) trait Word: Copy + PartialEq + 'static {
+    /// Each value with its word, in the order the reference shows them.
+    const WORDS: &'static [(&'static str, Self)];
+
+    /// The word of a value.
+    fn word(self) -> &'static str {
+        let found = Self::WORDS.iter().find(|(_, value)| *value == self);
+        found.map(|(word, _)| *word).expect("WORDS names every value: a test reads them all")
+    }
+}
+
+/// `"a", "b" or "c"`.
+pub(super) fn choices<T: Word>() -> String {
+    let quoted: Vec<String> = T::WORDS.iter().map(|(word, _)| format!("\"{word}\"")).collect();
+    match quoted.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        _ => quoted.concat(),
+    }
+}
+
+impl Word for Role {
+    const WORDS: &'static [(&'static str, Self)] = &[("primary", Self::Primary), ("replica", Self::Replica)];
+}
+
+impl Word for Fallback {
+    const WORDS: &'static [(&'static str, Self)] = &[("primary", Self::Primary), ("error", Self::Error)];
+}
+
+impl Word for TlsClientMode {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("off", Self::Off), ("preferred", Self::Preferred), ("required", Self::Required)];
+}
+
+impl Word for TlsServerMode {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("off", Self::Off),
+        ("preferred", Self::Preferred),
+        ("required", Self::Required),
+        ("verify_ca", Self::VerifyCa),
+        ("verify_identity", Self::VerifyIdentity),
+    ];
+}
+
+impl Word for LogLevel {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("error", Self::Error),
+        ("warn", Self::Warn),
+        ("info", Self::Info),
+        ("debug", Self::Debug),
+        ("trace", Self::Trace),
+    ];
+}
+
+impl Word for LogFormat {
+    const WORDS: &'static [(&'static str, Self)] = &[("text", Self::Text), ("json", Self::Json)];
+}
+
+/// A value prints as the file writes it.
+macro_rules! display_as_word {
+    ($($kind:ty),*) => {$(
+        impl std::fmt::Display for $kind {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.word())
+            }
+        }
+    )*};
+}
+
+display_as_word!(Role, Fallback, TlsClientMode, TlsServerMode, LogLevel, LogFormat);
