@@ -18,3 +18,4 @@ pub mod cli;
 pub mod config;
 pub mod io;
 pub mod protocol;
+pub mod topology;

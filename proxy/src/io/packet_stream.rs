@@ -58,13 +58,15 @@ pub struct PacketStream {
     /// Queued for the peer from `written` on. Without memory once it is taken.
     output: Vec<u8>,
     written: usize,
+    /// TLS took bytes that it may still hold.
+    unflushed: bool,
     sequence: u8,
 }
 
 impl PacketStream {
     /// Packets over `socket`, the first with sequence id 0.
     pub fn new(socket: Socket, buffers: Buffers) -> Self {
-        Self { socket, buffers, input: Vec::new(), output: Vec::new(), written: 0, sequence: 0 }
+        Self { socket, buffers, input: Vec::new(), output: Vec::new(), written: 0, unflushed: false, sequence: 0 }
     }
 
     /// Whether passwords may cross the connection in clear.
@@ -228,6 +230,22 @@ impl PacketStream {
         })
     }
 
+    /// Shows `look` what is left from before, if anything; what it is not done with is kept.
+    ///
+    /// # Errors
+    /// Whatever `look` says.
+    pub fn take_input<T, E>(
+        &mut self,
+        look: impl FnOnce(&mut [u8]) -> Result<Taken<T>, E>,
+    ) -> Result<Option<T>, E> {
+        if self.input.is_empty() {
+            return Ok(None);
+        }
+        let taken = look(&mut self.input)?;
+        self.consume(taken.done);
+        Ok(Some(taken.value))
+    }
+
     /// The same where bytes are left from before: half a header, or a packet that is wanted whole.
     fn poll_take_behind_input<T, E: From<StreamError>>(
         &mut self,
@@ -272,7 +290,7 @@ impl PacketStream {
 
     /// Whether bytes are queued that the peer has not taken.
     pub fn has_output(&self) -> bool {
-        !self.output.is_empty()
+        !self.output.is_empty() || self.unflushed
     }
 
     /// Hands packets to the peer at once as far as it takes them, and queues the rest.
@@ -285,9 +303,10 @@ impl PacketStream {
             && let Poll::Ready(written) = Pin::new(&mut self.socket).poll_write(cx, rest)
         {
             rest = &rest[written?..];
+            self.unflushed = self.is_tls();
         }
-        if !rest.is_empty() || self.is_tls() {
-            self.queue(rest); // TLS needs its flush even when it took everything
+        if !rest.is_empty() {
+            self.queue(rest);
         }
         Ok(())
     }
@@ -305,6 +324,7 @@ impl PacketStream {
         self.buffers.give_back(&mut self.output);
         if self.is_tls() {
             ready!(Pin::new(&mut self.socket).poll_flush(cx))?;
+            self.unflushed = false;
         }
         Poll::Ready(Ok(()))
     }

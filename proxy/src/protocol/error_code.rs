@@ -89,6 +89,16 @@ impl ServerError {
         Self::new(1235, "42000", format!("Telamon does not relay {what}; {mend}"))
     }
 
+    /// ER_MALFORMED_PACKET
+    pub fn malformed_packet() -> Self {
+        Self::new(1835, "HY000", "Malformed communication packet".into())
+    }
+
+    /// ER_STMT_HAS_NO_OPEN_CURSOR
+    pub fn no_open_cursor(id: u32) -> Self {
+        Self::new(1421, "HY000", format!("The statement ({id}) has no open cursor."))
+    }
+
     /// ER_UNKNOWN_STMT_HANDLER
     pub fn unknown_statement(id: u32, command: &str) -> Self {
         Self::new(1243, "HY000", format!("Unknown prepared statement handler ({id}) given to {command}"))

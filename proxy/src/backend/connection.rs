@@ -1,0 +1,238 @@
+//! One connection to one server: connect, TLS, log in, switch session tracking on.
+
+use super::login;
+use crate::config::{self, ServerAddress, TlsServerMode};
+use crate::io::{Buffers, PacketStream, Socket, StreamError, tls};
+use crate::protocol::response::ErrPacket;
+use crate::protocol::{CapabilityFlags, Malformed, StatusFlags};
+use crate::topology::{Identity, Permit, Server};
+use rustls::pki_types::ServerName;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpStream, UnixStream};
+
+/// Replies that Telamon reads for itself are never longer.
+const MAX_OWN_REPLY: usize = 1 << 20;
+
+/// What the session's state is learned from. Known to MySQL from 5.7 and MariaDB from 10.2 on.
+const TRACK: &[u8] = b"SET SESSION session_track_system_variables='*', session_track_schema=1, \
+    session_track_state_change=1, session_track_transaction_info='CHARACTERISTICS'";
+
+/// How connections to servers are made.
+#[derive(Clone)]
+pub struct Connector {
+    tls: Option<tokio_rustls::TlsConnector>,
+    tls_required: bool,
+    timeout: Duration,
+}
+
+impl Connector {
+    /// As the configuration says.
+    ///
+    /// # Errors
+    /// A certificate authorities file that cannot be used.
+    pub fn new(config: &config::Config) -> Result<Self, tls::TlsError> {
+        let server = &config.tls.server;
+        let verify = match server.mode {
+            TlsServerMode::Off | TlsServerMode::Preferred | TlsServerMode::Required => tls::Verify::Nothing,
+            TlsServerMode::VerifyCa => tls::Verify::Authority,
+            TlsServerMode::VerifyIdentity => tls::Verify::Identity,
+        };
+        let tls = match server.mode {
+            TlsServerMode::Off => None,
+            _ => Some(tls::connector(verify, server.ca.as_deref())?),
+        };
+        let tls_required = !matches!(server.mode, TlsServerMode::Off | TlsServerMode::Preferred);
+        Ok(Self { tls, tls_required, timeout: Duration::from_millis(config.pool.connect_timeout_ms) })
+    }
+}
+
+/// Who logs in, and how its session begins.
+#[derive(Debug, Clone)]
+pub struct Account {
+    /// The account's name.
+    pub user: Vec<u8>,
+    /// Its password.
+    pub password: config::Secret,
+    /// The schema to start in.
+    pub schema: Option<Vec<u8>>,
+    /// The low byte of the collation id to start with.
+    pub collation: u8,
+    /// What the client and Telamon agreed on.
+    pub capabilities: CapabilityFlags,
+    /// The client's largest packet, in bytes.
+    pub max_packet: u32,
+    /// The client's connection attributes, as they stand in its packet.
+    pub attributes: Vec<u8>,
+}
+
+/// Why there is no connection.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// Every connection that pool.max_connections allows is in use.
+    #[error("all connections that pool.max_connections allows are in use")]
+    Limit,
+    /// The server did not answer in time.
+    #[error("no answer within {} ms", .0.as_millis())]
+    Timeout(Duration),
+    /// The server cannot be reached, or went away during the login.
+    #[error(transparent)]
+    Unreachable(#[from] StreamError),
+    /// The server sent something that is no login.
+    #[error(transparent)]
+    Protocol(#[from] Malformed),
+    /// TLS is asked for by the configuration and not offered by the server.
+    #[error("the server offers no TLS and tls.server.mode asks for it")]
+    NoTls,
+    /// TLS failed.
+    #[error("TLS: {0}")]
+    Tls(std::io::Error),
+    /// The server lacks a capability that the client was promised.
+    #[error("the server is older than the primary and lacks a capability of the client's connection")]
+    Capabilities,
+    /// The server wants an authentication plugin that Telamon does not speak, or would send a password in clear.
+    #[error("{0}")]
+    Auth(String),
+    /// The server said no; its ERR packet is the client's answer.
+    #[error("{} ({})", .error.message, .error.code)]
+    Refused {
+        /// The packet's payload.
+        payload: Vec<u8>,
+        /// The same, read.
+        error: ErrPacket,
+    },
+}
+
+impl ConnectError {
+    /// Whether it says that the server is not there, rather than that it did not like the login.
+    pub fn is_down(&self) -> bool {
+        matches!(self, Self::Timeout(_) | Self::Unreachable(_))
+    }
+}
+
+/// A connection that is logged in and between two commands.
+#[derive(Debug)]
+pub struct Connection {
+    /// The packets.
+    pub stream: PacketStream,
+    /// What was agreed on with the server.
+    pub capabilities: CapabilityFlags,
+    /// The server's own id of the connection, as KILL wants it.
+    pub connection_id: u32,
+    /// The session's status after the last reply.
+    pub status: StatusFlags,
+    permit: Permit,
+}
+
+impl Connection {
+    /// Connects and logs in to `server`.
+    ///
+    /// # Errors
+    /// [`ConnectError`]
+    pub async fn open(
+        connector: &Connector,
+        server: &Arc<Server>,
+        account: &Account,
+        buffers: &Buffers,
+    ) -> Result<Self, ConnectError> {
+        let permit = server.permit().ok_or(ConnectError::Limit)?;
+        let open = Self::connect(connector, permit, account, buffers);
+        match tokio::time::timeout(connector.timeout, open).await {
+            Ok(done) => done,
+            Err(_) => Err(ConnectError::Timeout(connector.timeout)),
+        }
+    }
+
+    async fn connect(
+        connector: &Connector,
+        permit: Permit,
+        account: &Account,
+        buffers: &Buffers,
+    ) -> Result<Self, ConnectError> {
+        let server = permit.server().clone();
+        let socket = dial(&server.address).await?;
+        let mut stream = PacketStream::new(socket, buffers.clone());
+        let greeting = login::greeting(&mut stream).await?;
+        server.set_identity(Identity {
+            version: greeting.server_version.clone(),
+            capabilities: greeting.capabilities,
+            collation: greeting.collation,
+            status: greeting.status,
+            plugin: greeting.plugin.clone(),
+        });
+        let mut response = login::response(&greeting, account).ok_or(ConnectError::Capabilities)?;
+        if let Some(tls) = login::wants_tls(&connector.tls, connector.tls_required, &stream, &greeting)? {
+            response.capabilities |= CapabilityFlags::CLIENT_SSL;
+            stream.queue_packet(&response.head());
+            stream.flush().await?;
+            let name = server_name(&server.address);
+            stream = stream.upgrade(|socket| tls::connect(tls, name, socket)).await.map_err(tls_error)?;
+        }
+        let status = login::authenticate(&mut stream, &greeting, &response, account).await?;
+        let capabilities = response.capabilities;
+        let connection_id = greeting.connection_id;
+        let mut connection = Self { stream, capabilities, connection_id, status, permit };
+        connection.query(TRACK).await?;
+        Ok(connection)
+    }
+
+    /// The server it leads to.
+    pub fn server(&self) -> &Arc<Server> {
+        self.permit.server()
+    }
+
+    /// Runs a command of Telamon's own whose reply is a single packet; answers the payload.
+    ///
+    /// # Errors
+    /// [`ConnectError`]; the server's ERR packet as [`ConnectError::Refused`].
+    pub async fn command(&mut self, payload: &[u8]) -> Result<Vec<u8>, ConnectError> {
+        self.stream.set_sequence(0);
+        self.stream.queue_packet(payload);
+        self.stream.flush().await?;
+        login::not_refused(self.stream.read_packet(MAX_OWN_REPLY).await?)
+    }
+
+    /// Runs a statement of Telamon's own that has no result set.
+    ///
+    /// # Errors
+    /// As [`Self::command`].
+    pub async fn query(&mut self, sql: &[u8]) -> Result<(), ConnectError> {
+        let mut payload = vec![0x03];
+        payload.extend_from_slice(sql);
+        self.command(&payload).await.map(drop)
+    }
+
+    /// Says COM_QUIT and closes.
+    pub async fn quit(mut self) {
+        self.stream.set_sequence(0);
+        self.stream.queue_packet(&[0x01]);
+        self.stream.shutdown(Duration::from_secs(1)).await;
+    }
+}
+
+fn tls_error(error: StreamError) -> ConnectError {
+    match error {
+        StreamError::Io(error) => ConnectError::Tls(error),
+        other => ConnectError::Unreachable(other),
+    }
+}
+
+async fn dial(address: &ServerAddress) -> Result<Socket, StreamError> {
+    Ok(match address {
+        ServerAddress::Tcp { host, port } => {
+            Socket::tcp(TcpStream::connect((host.as_str(), *port)).await?)?
+        }
+        ServerAddress::Unix(path) => Socket::Unix(UnixStream::connect(path).await?),
+    })
+}
+
+fn server_name(address: &ServerAddress) -> ServerName<'static> {
+    let host = match address {
+        ServerAddress::Tcp { host, .. } => host.clone(),
+        ServerAddress::Unix(_) => "localhost".to_owned(),
+    };
+    ServerName::try_from(host).unwrap_or_else(|_| {
+        ServerName::try_from("invalid.invalid").expect("a name in the form of a DNS name")
+    })
+}
+

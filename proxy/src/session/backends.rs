@@ -1,0 +1,221 @@
+//! The connections a session owns: one to the primary, one to a server that answers its reads.
+
+use super::end::{End, Side};
+use super::replay::Brought;
+use super::{Session, StatementMap};
+use crate::backend::{Account, ConnectError, Connection};
+use crate::config::Fallback;
+use crate::protocol::error_code::ServerError;
+use crate::protocol::StatusFlags;
+use crate::topology::{Health, Server};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Which of the session's connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Slot {
+    /// The one to the primary.
+    Primary,
+    /// The one to a replica.
+    Replica,
+}
+
+impl Slot {
+    /// Both.
+    pub(super) const ALL: [Self; 2] = [Self::Primary, Self::Replica];
+}
+
+/// One of the session's connections.
+#[derive(Debug)]
+pub(super) struct Backend {
+    pub(super) connection: Connection,
+    /// What of the session's state it has been brought to.
+    pub(super) brought: Brought,
+    /// Tells this connection from those that were in its slot before.
+    pub(super) generation: u32,
+}
+
+/// The connections a session owns; opened when first needed.
+#[derive(Debug, Default)]
+pub(super) struct Backends {
+    primary: Option<Backend>,
+    replica: Option<Backend>,
+    generations: u32,
+}
+
+impl Backends {
+    pub(super) fn get(&self, slot: Slot) -> Option<&Backend> {
+        match slot {
+            Slot::Primary => self.primary.as_ref(),
+            Slot::Replica => self.replica.as_ref(),
+        }
+    }
+
+    pub(super) fn get_mut(&mut self, slot: Slot) -> &mut Option<Backend> {
+        match slot {
+            Slot::Primary => &mut self.primary,
+            Slot::Replica => &mut self.replica,
+        }
+    }
+
+    /// Puts a new connection into its slot.
+    fn put(&mut self, slot: Slot, connection: Connection, brought: Brought) -> &mut Backend {
+        self.generations += 1;
+        let generation = self.generations;
+        self.get_mut(slot).insert(Backend { connection, brought, generation })
+    }
+
+    /// Drops a connection: the server sees it end and rolls back.
+    pub(super) fn drop_slot(&mut self, slot: Slot) {
+        *self.get_mut(slot) = None;
+    }
+
+    /// Says goodbye to the servers.
+    pub(super) async fn close(&mut self) {
+        for slot in Slot::ALL {
+            if let Some(backend) = self.get_mut(slot).take() {
+                backend.connection.quit().await;
+            }
+        }
+    }
+}
+
+/// Why there is no connection for a statement.
+#[derive(Debug)]
+pub(super) enum NoBackend {
+    /// The server's or Telamon's ERR packet for this statement; the session goes on.
+    Answer(Vec<u8>),
+    /// No replica can be had, so the primary is to answer.
+    UsePrimary,
+    /// The session cannot go on.
+    End(End),
+}
+
+impl Session {
+    /// Opens the connection in `slot` where there is none.
+    pub(super) async fn open(&mut self, slot: Slot) -> Result<(), NoBackend> {
+        self.drop_closed(slot)?;
+        match slot {
+            _ if self.backends.get(slot).is_some() => Ok(()),
+            Slot::Primary => self.open_primary().await,
+            Slot::Replica => self.open_replica().await,
+        }
+    }
+
+    /// A server may have closed a connection while the session was idle. What it had that cannot be had again ends
+    /// the session; else a new connection takes its place.
+    fn drop_closed(&mut self, slot: Slot) -> Result<(), NoBackend> {
+        let Some(backend) = self.backends.get_mut(slot) else { return Ok(()) };
+        let server = backend.connection.server().clone();
+        let is_down = slot == Slot::Replica && server.health() == Health::Down;
+        if !is_down && !backend.connection.stream.is_closed_by_peer() {
+            return Ok(());
+        }
+        if !is_down || self.state.held_slot() != slot || self.state.held().is_none() {
+            self.backends.drop_slot(slot);
+        }
+        if !is_down && !self.state.survives_loss_of(slot) {
+            let error = ServerError::server_lost(&server.name);
+            return Err(NoBackend::End(End::error(error, self.capabilities(), Side::Backend)));
+        }
+        Ok(())
+    }
+
+    /// With what a new connection logs in now.
+    fn account_now(&self) -> Account {
+        Account { schema: self.state.schema.clone(), ..self.who.account.clone() }
+    }
+
+    async fn connect(&self, server: &Arc<Server>) -> Result<Connection, ConnectError> {
+        let account = self.account_now();
+        let opened = Connection::open(&self.context.connector, server, &account, &self.context.buffers).await;
+        match &opened {
+            Ok(_) => {
+                if server.set_health(Health::Up) {
+                    tracing::info!(server = server.name, "server answers");
+                }
+            }
+            Err(error) if error.is_down() => {
+                if server.set_health(Health::Down) {
+                    tracing::warn!(server = server.name, %error, "server does not answer");
+                }
+            }
+            Err(error) => {
+                let user = self.who.name();
+                tracing::warn!(server = server.name, user, %error, "no connection to the server");
+            }
+        }
+        opened
+    }
+
+    /// Connects to the primary; while it does not answer, again and again until routing.primary_wait_ms is over.
+    async fn open_primary(&mut self) -> Result<(), NoBackend> {
+        let server = self.context.topology.primary().clone();
+        let wait = Duration::from_millis(self.context.config.routing.primary_wait_ms);
+        let deadline = Instant::now() + wait;
+        let mut pause = Duration::from_millis(20);
+        loop {
+            let error = match self.connect(&server).await {
+                Ok(connection) => return self.settle(Slot::Primary, connection).await,
+                Err(error) => error,
+            };
+            if !error.is_down() || Instant::now() + pause > deadline {
+                return Err(NoBackend::Answer(self.connect_error(&server, error)));
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(Duration::from_millis(500));
+        }
+    }
+
+    /// Connects to one of the servers that may answer reads, in the order of their turn.
+    async fn open_replica(&mut self) -> Result<(), NoBackend> {
+        let primary = self.context.topology.primary().index;
+        let mut usable: Vec<_> = self.context.topology.readable().filter(|(i, _)| *i != primary).collect();
+        while let Some(index) = self.context.balancer.borrow_mut().choose(&usable) {
+            let server = self.context.topology.servers()[index].clone();
+            if let Ok(connection) = self.connect(&server).await {
+                return self.settle(Slot::Replica, connection).await;
+            }
+            usable.retain(|(i, _)| *i != index);
+        }
+        match self.context.config.routing.fallback {
+            Fallback::Primary => Err(NoBackend::UsePrimary),
+            Fallback::Error => {
+                let error = ServerError::no_replica();
+                Err(NoBackend::Answer(crate::protocol::response::err(&error, self.capabilities())))
+            }
+        }
+    }
+
+    /// Takes a new connection into use.
+    async fn settle(&mut self, slot: Slot, mut connection: Connection) -> Result<(), NoBackend> {
+        if self.state.was_reset && self.reset_new(&mut connection).await.is_err() {
+            let error = ServerError::server_lost(&connection.server().name);
+            return Err(NoBackend::Answer(crate::protocol::response::err(&error, self.capabilities())));
+        }
+        let fresh = slot == Slot::Primary && self.state.held().is_none() && self.state.variables.is_empty();
+        if fresh {
+            // The server's defaults are this session's: autocommit may be off from the start.
+            self.state.status = connection.status & !StatusFlags::SERVER_SESSION_STATE_CHANGED;
+        }
+        let brought = Brought { schema: self.state.version, variables: 0 };
+        self.backends.put(slot, connection, brought);
+        StatementMap::forget_slot(&mut self.statements, slot);
+        Ok(())
+    }
+
+    async fn reset_new(&self, connection: &mut Connection) -> Result<(), ConnectError> {
+        connection.reset().await
+    }
+
+    fn connect_error(&self, server: &Server, error: ConnectError) -> Vec<u8> {
+        let own = match error {
+            ConnectError::Refused { payload, .. } => return payload,
+            ConnectError::Limit => ServerError::too_many_connections(),
+            error if error.is_down() => ServerError::no_primary(&format!("{}: {error}", server.name)),
+            error => ServerError::telamon(format!("no connection to server {}: {error}", server.name)),
+        };
+        crate::protocol::response::err(&own, self.capabilities())
+    }
+}

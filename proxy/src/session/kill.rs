@@ -1,0 +1,142 @@
+//! KILL and COM_PROCESS_KILL: from a session's id to the backend connection that works for it.
+//!
+//! The id says which worker has the session; the worker answers where the session's statement runs. Whether the
+//! killer may kill is the server's decision: the KILL is run there under the killer's own account.
+
+use super::handle::Signal;
+use super::Session;
+use crate::backend::{Account, ConnectError, Connection};
+use crate::protocol::error_code::ServerError;
+use crate::protocol::response;
+use crate::topology::Server;
+use std::sync::Arc;
+use tokio::sync::{mpsc, oneshot};
+
+/// Where a session's statement runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Running {
+    /// The server's place in the topology.
+    pub server: usize,
+    /// The server's id of the backend connection.
+    pub connection_id: u32,
+}
+
+/// A question to the worker that has the session.
+#[derive(Debug)]
+pub struct KillRequest {
+    /// The session's id.
+    pub id: u32,
+    /// Who asks.
+    pub user: Vec<u8>,
+    /// What the session is to be told, once the asker may.
+    pub signal: Option<Signal>,
+    /// Where the answer goes.
+    pub answer: oneshot::Sender<KillAnswer>,
+}
+
+/// What the worker knows of the session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KillAnswer {
+    /// No session has this id.
+    Unknown,
+    /// The session is there, and of the same user or not; its statement runs here, or none does.
+    Found {
+        /// Whether killer and session have the same user.
+        same_user: bool,
+        /// Where its statement runs.
+        running: Option<Running>,
+    },
+}
+
+/// The way to every worker. A session's id modulo the number of workers is its worker.
+#[derive(Debug, Clone)]
+pub struct Killer {
+    workers: Arc<[mpsc::UnboundedSender<KillRequest>]>,
+}
+
+impl Killer {
+    /// The way to these workers.
+    pub fn new(workers: Vec<mpsc::UnboundedSender<KillRequest>>) -> Self {
+        Self { workers: workers.into() }
+    }
+
+    async fn ask(&self, id: u32, user: &[u8], signal: Option<Signal>) -> KillAnswer {
+        let (answer, answered) = oneshot::channel();
+        let worker = id as usize % self.workers.len().max(1);
+        let request = KillRequest { id, user: user.to_vec(), signal, answer };
+        let sent = self.workers.get(worker).is_some_and(|w| w.send(request).is_ok());
+        if sent { answered.await.unwrap_or(KillAnswer::Unknown) } else { KillAnswer::Unknown }
+    }
+}
+
+/// What is to be killed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kill {
+    /// KILL QUERY.
+    Query,
+    /// KILL, KILL CONNECTION and COM_PROCESS_KILL.
+    Connection,
+}
+
+impl Session {
+    /// Kills the session `id` or its statement; answers the reply's payload.
+    pub(super) async fn kill(&mut self, id: u64, what: Kill) -> Vec<u8> {
+        match self.try_kill(id, what).await {
+            Ok(()) => response::ok(self.state.status),
+            Err(KillError::Own(error)) => response::err(&error, self.capabilities()),
+            Err(KillError::Server(payload)) => payload,
+        }
+    }
+
+    async fn try_kill(&mut self, id: u64, what: Kill) -> Result<(), KillError> {
+        let unknown = || KillError::Own(ServerError::no_such_thread(id));
+        let short = u32::try_from(id).map_err(|_| unknown())?;
+        let user = self.who.account.user.clone();
+        let killer = self.context.killer.clone();
+        let KillAnswer::Found { same_user, running } = killer.ask(short, &user, None).await else {
+            return Err(unknown());
+        };
+        match running {
+            Some(running) => self.kill_on_server(running).await?,
+            None if !same_user => return Err(KillError::Own(ServerError::kill_denied(id))),
+            None => {}
+        }
+        if what == Kill::Connection {
+            killer.ask(short, &user, Some(Signal::Kill)).await;
+        }
+        Ok(())
+    }
+
+    /// Runs KILL QUERY under this session's own account, so that the server decides whether it may.
+    async fn kill_on_server(&self, running: Running) -> Result<(), KillError> {
+        let Some(server) = self.context.topology.servers().get(running.server) else { return Ok(()) };
+        kill_query(&self.context, server, &self.who.account, running.connection_id).await.map_err(|error| {
+            match error {
+                ConnectError::Refused { payload, .. } => KillError::Server(payload),
+                other => KillError::Own(ServerError::telamon(format!(
+                    "the statement runs on server {}, which cannot be told to end it: {other}",
+                    server.name
+                ))),
+            }
+        })
+    }
+}
+
+enum KillError {
+    Own(ServerError),
+    Server(Vec<u8>),
+}
+
+/// Ends the statement of a backend connection, over another connection to the same server.
+pub(super) async fn kill_query(
+    context: &super::Context,
+    server: &Arc<Server>,
+    account: &Account,
+    connection_id: u32,
+) -> Result<(), ConnectError> {
+    let account = Account { schema: None, ..account.clone() };
+    let mut connection = Connection::open(&context.connector, server, &account, &context.buffers).await?;
+    connection.query(format!("KILL QUERY {connection_id}").as_bytes()).await?;
+    connection.quit().await;
+    Ok(())
+}

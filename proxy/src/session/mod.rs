@@ -1,0 +1,92 @@
+//! One client's stay, from its greeting to its end: the connection phase, then the command phase.
+//!
+//! What it knows: all of the rooms below it. What it must not know: listeners, threads, other sessions (but for
+//! the ids that KILL names).
+
+mod answer;
+mod backends;
+mod command_phase;
+mod connection_phase;
+mod context;
+mod end;
+mod handle;
+mod kill;
+mod prepared;
+mod relay;
+mod replay;
+mod state;
+mod statement_map;
+mod walk;
+
+pub use context::Context;
+pub use handle::{Handle, Signal};
+pub use kill::{KillRequest, Running};
+
+use crate::io::{PacketStream, Socket};
+use crate::protocol::CapabilityFlags;
+use backends::Backends;
+use connection_phase::Client;
+use end::End;
+use state::SessionState;
+use statement_map::StatementMap;
+use std::net::IpAddr;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// A client that takes no goodbye within this time is left alone.
+const GOODBYE: Duration = Duration::from_secs(2);
+
+/// One client's stay.
+pub(crate) struct Session {
+    context: Rc<Context>,
+    handle: Rc<Handle>,
+    client: PacketStream,
+    who: Client,
+    state: SessionState,
+    statements: StatementMap,
+    backends: Backends,
+}
+
+impl Session {
+    /// The capabilities that the client and Telamon agreed on.
+    fn capabilities(&self) -> CapabilityFlags {
+        self.who.account.capabilities
+    }
+}
+
+/// Serves one client to its end. `address` is `None` for a client of the Unix socket.
+pub async fn serve(context: Rc<Context>, handle: Rc<Handle>, socket: Socket, address: Option<IpAddr>) {
+    let client = PacketStream::new(socket, context.buffers.clone());
+    let greeted = connection_phase::run(&context, &handle, client, address).await;
+    let (who, client) = match greeted {
+        Ok(greeted) => greeted,
+        Err((client, end)) => return say_goodbye(&handle, "", client, end).await,
+    };
+    let user = who.name();
+    let mut session = Session::new(context, handle.clone(), client, who);
+    let end = match session.begin().await {
+        Ok(()) => session.command_phase().await,
+        Err(end) => end,
+    };
+    handle.set_running(None);
+    session.backends.close().await;
+    say_goodbye(&handle, &user, Some(session.client), end).await;
+}
+
+/// The one closing line of a session, and its ERR packet where it has one.
+async fn say_goodbye(handle: &Handle, user: &str, client: Option<PacketStream>, end: End) {
+    let (id, side, reason) = (handle.id(), end.side(), end.to_string());
+    if end.is_expected() {
+        tracing::debug!(session = id, user, ?side, reason, "session ended");
+    } else {
+        tracing::info!(session = id, user, ?side, reason, "session ended");
+    }
+    let Some(mut client) = client else { return };
+    match end.error_packet() {
+        Some((error, capabilities)) => {
+            client.queue_packet(&crate::protocol::response::err(&error, capabilities));
+            client.shutdown_lingering(GOODBYE).await;
+        }
+        None => client.shutdown(GOODBYE).await,
+    }
+}

@@ -1,0 +1,192 @@
+//! One command forward, its reply back.
+//!
+//! Between two peers there is one buffer, the worker's, and never more of a reply in memory than one read of it.
+//! A slow client stops the reading from the server.
+
+use super::handle::{Handle, Signal};
+use super::walk::{Look, Observation, Progress, Walk};
+use crate::io::buffers::READ_LEN;
+use crate::io::packet_stream::Taken;
+use crate::io::{PacketStream, StreamError};
+use crate::protocol::Malformed;
+use crate::protocol::packet::{HEADER_LEN, Header};
+use std::future::poll_fn;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+/// Why a reply did not reach the client whole.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum RelayError {
+    /// The client failed or left.
+    #[error("client: {0}")]
+    Client(StreamError),
+    /// The server failed or left.
+    #[error(transparent)]
+    Backend(StreamError),
+    /// The server sent what no server sends.
+    #[error(transparent)]
+    Malformed(#[from] Malformed),
+    /// The session was killed.
+    #[error("killed")]
+    Killed,
+}
+
+impl From<StreamError> for RelayError {
+    fn from(error: StreamError) -> Self {
+        Self::Backend(error)
+    }
+}
+
+/// The client's side of a relay, and what is noted on the way.
+pub(super) struct Relay<'a> {
+    pub(super) client: &'a mut PacketStream,
+    pub(super) handle: &'a Handle,
+    pub(super) seen: &'a mut Observation,
+    pub(super) write_timeout: Duration,
+}
+
+impl Relay<'_> {
+    /// Relays the reply that `walk` follows.
+    pub(super) async fn reply(
+        &mut self,
+        backend: &mut PacketStream,
+        walk: &mut Walk,
+    ) -> Result<Progress, RelayError> {
+        if walk.is_over() {
+            return Ok(Progress::Last);
+        }
+        // Bytes that came together with the reply before, to a command of Telamon's own.
+        let mut there = poll_fn(|cx| Poll::Ready(self.look_at_input(cx, backend, walk))).await?;
+        loop {
+            let progress = match there.take() {
+                Some(progress) => progress,
+                None => poll_fn(|cx| self.poll_reply(cx, backend, walk)).await?,
+            };
+            if self.client.has_output() {
+                self.client.flush_within(self.write_timeout).await.map_err(RelayError::Client)?;
+            }
+            if progress != Progress::More {
+                return Ok(progress);
+            }
+        }
+    }
+
+    fn look_at_input(
+        &mut self,
+        cx: &mut Context<'_>,
+        backend: &mut PacketStream,
+        walk: &mut Walk,
+    ) -> Result<Option<Progress>, RelayError> {
+        backend.take_input(|bytes| self.hand_over(cx, bytes, walk))
+    }
+
+    /// Hands everything that is the client's to the client.
+    fn hand_over(
+        &mut self,
+        cx: &mut Context<'_>,
+        bytes: &mut [u8],
+        walk: &mut Walk,
+    ) -> Result<Taken<Progress>, RelayError> {
+        let Look { span, progress } = walk.look(bytes, self.seen)?;
+        let done = span.end;
+        self.client.write_or_queue(cx, &bytes[span]).map_err(RelayError::Client)?;
+        Ok(Taken { done, value: progress })
+    }
+
+    /// Reads once from the server and hands everything that is the client's to the client.
+    fn poll_reply(
+        &mut self,
+        cx: &mut Context<'_>,
+        backend: &mut PacketStream,
+        walk: &mut Walk,
+    ) -> Poll<Result<Progress, RelayError>> {
+        let polled = backend.poll_take(cx, |cx, bytes| self.hand_over(cx, bytes, walk));
+        if polled.is_ready() {
+            return polled;
+        }
+        let Self { client, handle, .. } = self;
+        if client.poll_gone(cx).is_ready() {
+            return Poll::Ready(Err(RelayError::Client(StreamError::Closed)));
+        }
+        handle.poll_signal(cx, |signal| signal == Signal::Kill).map(|_| Err(RelayError::Killed))
+    }
+
+    /// Hands the client's file to the server, up to and with the empty packet that ends it; answers the id of the
+    /// packet that follows.
+    pub(super) async fn file(&mut self, backend: &mut PacketStream) -> Result<u8, RelayError> {
+        loop {
+            let header = next_header(self.client).await?;
+            forward(self.client, &mut Some(backend), HEADER_LEN + header.len).await?;
+            if header.len == 0 {
+                return Ok(header.sequence.wrapping_add(1));
+            }
+        }
+    }
+}
+
+/// The header at the front of the client's input.
+pub(super) async fn next_header(client: &mut PacketStream) -> Result<Header, RelayError> {
+    loop {
+        if let Some(header) = Header::peek(client.input()) {
+            return Ok(header);
+        }
+        client.fill(READ_LEN).await.map_err(RelayError::Client)?;
+    }
+}
+
+/// Takes the next `len` bytes from the client, to the server where there is one.
+async fn forward(
+    client: &mut PacketStream,
+    backend: &mut Option<&mut PacketStream>,
+    len: usize,
+) -> Result<(), RelayError> {
+    let mut left = len;
+    while left > 0 {
+        if client.input().is_empty() {
+            client.fill(READ_LEN).await.map_err(RelayError::Client)?;
+        }
+        let now = left.min(client.input().len());
+        if let Some(backend) = backend {
+            backend.queue(&client.input()[..now]);
+        }
+        client.consume(now);
+        left -= now;
+        if let Some(backend) = backend {
+            backend.flush().await?;
+        }
+    }
+    Ok(())
+}
+
+/// Streams a command too long to be held, or drops it where there is no server; answers the id of its reply's
+/// first packet.
+pub(super) async fn stream_command(
+    client: &mut PacketStream,
+    mut backend: Option<&mut PacketStream>,
+) -> Result<u8, RelayError> {
+    loop {
+        let header = next_header(client).await?;
+        forward(client, &mut backend, HEADER_LEN + header.len).await?;
+        if !header.is_continued() {
+            return Ok(header.sequence.wrapping_add(1));
+        }
+    }
+}
+
+/// Reads one reply for nobody: of a command that Telamon sent on its own, or that must not be seen.
+pub(super) async fn discard_reply(
+    backend: &mut PacketStream,
+    walk: &mut Walk,
+    seen: &mut Observation,
+) -> Result<(), RelayError> {
+    loop {
+        if let Some(progress) = backend.take_input(|bytes| {
+            let Look { span, progress } = walk.look(bytes, seen)?;
+            Ok::<_, RelayError>(Taken { done: span.end, value: progress })
+        })? && progress != Progress::More
+        {
+            return Ok(());
+        }
+        backend.fill(READ_LEN).await?;
+    }
+}

@@ -1,0 +1,307 @@
+//! What a session is, apart from its connections: status, schema, variables, and what binds it to the primary.
+//!
+//! Learned from the server first (status flags, session-state reports), from the statement's text where the server
+//! says nothing.
+
+use super::backends::Slot;
+use super::walk::Observation;
+use crate::protocol::StatusFlags;
+use crate::protocol::session_track::{Change, Changes};
+use crate::routing::{Dialect, Effects, Isolation, PinReason, SessionFacts};
+use std::collections::BTreeMap;
+
+/// Counts the changes of a session's state; a connection knows the number it was brought to.
+pub(super) type Version = u64;
+
+/// A session variable's value, and when it got it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Variable {
+    pub(super) value: Vec<u8>,
+    pub(super) since: Version,
+}
+
+/// What a session is, apart from its connections.
+#[derive(Debug)]
+pub(super) struct SessionState {
+    /// The status flags of the last reply that had any.
+    pub(super) status: StatusFlags,
+    /// The default schema.
+    pub(super) schema: Option<Vec<u8>>,
+    pub(super) schema_since: Version,
+    /// Session variables that the client set, by name. Those with an empty name of a value are asked for.
+    pub(super) variables: BTreeMap<String, Variable>,
+    /// Variables that were set to something the server did not report.
+    pub(super) unreported: Vec<String>,
+    pub(super) version: Version,
+    /// After COM_RESET_CONNECTION a new connection needs one too: the reset's defaults are not the login's.
+    pub(super) was_reset: bool,
+    /// Where the previous statement ran, for statements that ask about it.
+    pub(super) previous: Slot,
+    /// Where the open transaction is.
+    pub(super) transaction: Slot,
+    pub(super) dialect: Dialect,
+    pins: Pins,
+    isolation: Isolation,
+    in_system_schema: bool,
+}
+
+/// How often each thing that binds the session to the primary was taken and not given back.
+#[derive(Debug, Default)]
+struct Pins {
+    temporary_table: bool,
+    locked_tables: bool,
+    next_transaction: bool,
+    xa: bool,
+    unknown: bool,
+    named_locks: u32,
+    handlers: u32,
+    /// Not a pin, but lost with the connection: user variables, names of prepared statements, insert ids.
+    irreplaceable: bool,
+}
+
+/// Variables that are no part of what a replica must know: they matter to writes alone, or are no settings.
+const NOT_REPLAYED: [&str; 15] = [
+    "autocommit",
+    "binlog_format",
+    "binlog_row_image",
+    "gtid_domain_id",
+    "gtid_seq_no",
+    "identity",
+    "insert_id",
+    "last_gtid",
+    "last_insert_id",
+    "pseudo_slave_mode",
+    "pseudo_thread_id",
+    "server_id",
+    "skip_replication",
+    "sql_log_bin",
+    "sql_log_off",
+];
+
+/// Variables whose value moves on by itself, so that no other connection can be given it.
+const NOT_REPEATABLE: [&str; 3] = ["rand_seed1", "rand_seed2", "timestamp"];
+
+/// Effects that are lost with the connection and are no setting.
+const IRREPLACEABLE: Effects = Effects::SETS_USER_VARIABLES
+    .with(Effects::PREPARES_STATEMENT)
+    .with(Effects::SETS_INSERT_ID)
+    .with(Effects::MAY_CALL_UNKNOWN);
+
+/// Effects of which the text does not tell all, so that "something changed" in a report may mean anything.
+const MAY_HIDE_STATE: Effects = Effects::MAY_CALL_UNKNOWN
+    .with(Effects::EXECUTES_STATEMENT)
+    .with(Effects::MULTI_STATEMENT);
+
+impl SessionState {
+    /// A fresh session's state.
+    pub(super) fn new(status: StatusFlags, schema: Option<Vec<u8>>, dialect: Dialect) -> Self {
+        let mut state = Self {
+            status,
+            schema: None,
+            schema_since: 0,
+            variables: BTreeMap::new(),
+            unreported: Vec::new(),
+            version: 0,
+            was_reset: false,
+            previous: Slot::Primary,
+            transaction: Slot::Primary,
+            dialect,
+            pins: Pins::default(),
+            isolation: Isolation::default(),
+            in_system_schema: false,
+        };
+        state.set_schema(schema);
+        state
+    }
+
+    /// COM_RESET_CONNECTION: everything is forgotten but the schema.
+    pub(super) fn reset(&mut self, status: StatusFlags) {
+        let base = Dialect { ansi_quotes: false, no_backslash_escapes: false, ..self.dialect };
+        *self = Self { was_reset: true, ..Self::new(status, self.schema.take(), base) };
+    }
+
+    fn set_schema(&mut self, schema: Option<Vec<u8>>) {
+        self.version += 1;
+        self.schema_since = self.version;
+        self.in_system_schema = schema.as_deref().is_some_and(SessionFacts::is_system_schema);
+        self.schema = schema;
+    }
+
+    /// What routing must know.
+    pub(super) fn facts(&self) -> SessionFacts {
+        SessionFacts {
+            held: self.held(),
+            keeps_previous: true,
+            isolation: self.isolation,
+            in_system_schema: self.in_system_schema,
+        }
+    }
+
+    /// What binds the next statement to a connection.
+    pub(super) fn held(&self) -> Option<PinReason> {
+        if self.in_transaction() {
+            return Some(PinReason::Transaction);
+        }
+        if !self.status.contains(StatusFlags::SERVER_STATUS_AUTOCOMMIT) {
+            return Some(PinReason::AutocommitOff);
+        }
+        self.pins.first()
+    }
+
+    /// The connection that [`Self::held`] means.
+    pub(super) fn held_slot(&self) -> Slot {
+        if self.in_transaction() { self.transaction } else { Slot::Primary }
+    }
+
+    pub(super) fn in_transaction(&self) -> bool {
+        self.status.contains(StatusFlags::SERVER_STATUS_IN_TRANS)
+    }
+
+    /// Whether the session can go on over a new connection as if nothing had happened.
+    pub(super) fn survives_loss_of(&self, slot: Slot) -> bool {
+        if self.held().is_some() && self.held_slot() == slot {
+            return false;
+        }
+        slot == Slot::Replica || !self.pins.irreplaceable
+    }
+
+    /// Learns from a reply. `effects` are those of the statement; none for a command without one.
+    pub(super) fn observe(&mut self, slot: Slot, effects: Effects, seen: &Observation) {
+        let was_in_transaction = self.in_transaction();
+        if let Some(status) = seen.status {
+            self.status = status;
+        }
+        if self.in_transaction() && !was_in_transaction {
+            self.transaction = slot;
+        }
+        if slot == Slot::Primary && effects.intersects(IRREPLACEABLE) {
+            self.pins.irreplaceable = true;
+        }
+        let reported = self.observe_report(effects, &seen.track);
+        // Of several statements, those before the one that failed have had their effect.
+        if seen.error.is_none() || effects.contains(Effects::MULTI_STATEMENT) {
+            self.observe_text(effects, reported, seen);
+        }
+    }
+
+    /// Takes in a session-state report; answers whether it named a variable.
+    fn observe_report(&mut self, effects: Effects, track: &[u8]) -> bool {
+        let mut named = false;
+        let mut changed = false;
+        for (change, _) in Changes::new(track).flatten() {
+            match change {
+                Change::SystemVariable { name, value } => {
+                    named = true;
+                    self.observe_variable(&String::from_utf8_lossy(name), value);
+                }
+                Change::Schema(schema) => {
+                    named = true;
+                    self.set_schema((!schema.is_empty()).then(|| schema.to_vec()));
+                }
+                Change::State(true) => changed = true,
+                Change::TransactionCharacteristics(text) => {
+                    self.pins.next_transaction = !text.is_empty() && !self.in_transaction();
+                }
+                Change::TransactionState(letters) => self.pins.locked_tables = letters.contains(&b'L'),
+                _ => {}
+            }
+        }
+        if changed && !named && effects.intersects(MAY_HIDE_STATE) {
+            self.pins.unknown = true;
+        }
+        named
+    }
+
+    fn observe_variable(&mut self, name: &str, value: &[u8]) {
+        if NOT_REPLAYED.contains(&name) || name.starts_with("session_track_") {
+            return;
+        }
+        if NOT_REPEATABLE.contains(&name) {
+            self.pins.unknown = true;
+            return;
+        }
+        match name {
+            "sql_mode" => self.dialect = self.dialect.with_sql_mode(&String::from_utf8_lossy(value)),
+            "character_set_client" => {
+                self.dialect = self.dialect.with_character_set(&String::from_utf8_lossy(value));
+            }
+            "tx_isolation" | "transaction_isolation" => {
+                // An unknown level is treated like the strictest one.
+                let level = Isolation::from_name(&String::from_utf8_lossy(value));
+                self.isolation = level.unwrap_or(Isolation::Serializable);
+            }
+            // Servers do not report the collation that comes with a character set.
+            "character_set_connection" => self.must_ask("collation_connection"),
+            "collation_connection" => self.unreported.retain(|n| n != name),
+            _ => {}
+        }
+        self.version += 1;
+        let variable = Variable { value: value.to_vec(), since: self.version };
+        self.variables.insert(name.to_owned(), variable);
+    }
+
+    /// A variable has a value that only the primary can tell; it is asked before the next use of another server.
+    pub(super) fn must_ask(&mut self, name: &str) {
+        if !self.unreported.iter().any(|n| n == name) {
+            self.unreported.push(name.to_owned());
+        }
+    }
+
+    /// What [`Self::must_ask`] was for.
+    pub(super) fn answered(&mut self, name: &str, value: &[u8]) {
+        self.unreported.retain(|n| n != name);
+        self.observe_variable(name, value);
+    }
+
+    /// Nothing more is known for sure: the primary's connection is the only one that is right.
+    pub(super) fn give_up(&mut self) {
+        self.pins.unknown = true;
+    }
+
+    fn observe_text(&mut self, effects: Effects, reported: bool, seen: &Observation) {
+        let has = |effect| effects.intersects(effect);
+        if has(Effects::SETS_SESSION_VARIABLES) && !reported {
+            self.pins.unknown = true;
+        }
+        self.pins.unknown |= has(Effects::SETS_UNTRACKED_STATE);
+        self.pins.temporary_table |= has(Effects::CREATES_TEMPORARY_TABLE);
+        self.pins.named_locks += u32::from(has(Effects::TAKES_NAMED_LOCK));
+        self.pins.handlers += u32::from(has(Effects::OPENS_HANDLER));
+        self.pins.locked_tables |= has(Effects::LOCKS_TABLES);
+        self.pins.xa |= has(Effects::XA);
+        if effects.contains(Effects::MULTI_STATEMENT) {
+            return; // which of them came last is not known
+        }
+        self.pins.next_transaction |= has(Effects::SETS_NEXT_TRANSACTION);
+        if has(Effects::UNLOCKS_TABLES) {
+            self.pins.locked_tables = false;
+        }
+        if has(Effects::RELEASES_NAMED_LOCK) {
+            self.pins.named_locks = self.pins.named_locks.saturating_sub(1);
+        }
+        if has(Effects::CLOSES_HANDLER) {
+            self.pins.handlers = self.pins.handlers.saturating_sub(1);
+        }
+        if has(Effects::ENDS_TRANSACTION) && seen.status.is_some() && !self.in_transaction() {
+            self.pins.xa = false;
+        }
+    }
+}
+
+impl Pins {
+    fn first(&self) -> Option<PinReason> {
+        let held = [
+            (self.next_transaction, PinReason::NextTransaction),
+            (self.xa, PinReason::Xa),
+            (self.temporary_table, PinReason::TemporaryTable),
+            (self.locked_tables, PinReason::LockedTables),
+            (self.named_locks > 0, PinReason::NamedLock),
+            (self.handlers > 0, PinReason::Handler),
+            (self.unknown, PinReason::UnknownState),
+        ];
+        held.into_iter().find_map(|(is, reason)| is.then_some(reason))
+    }
+}
+
+#[cfg(test)]
+mod tests;

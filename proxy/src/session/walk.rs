@@ -1,0 +1,242 @@
+//! One look at the bytes of a reply: what of them goes to the client, and what they say.
+//!
+//! Pure: bytes in, a span and a verdict out. Packet headers are walked in place; rows pass unseen. Only an OK packet
+//! with a session-state report is changed (the report is Telamon's, the client gets what it would have got), and
+//! the statement id in COM_STMT_PREPARE's head.
+
+use crate::protocol::packet::{HEADER_LEN, Header};
+use crate::protocol::prepared_statement::set_statement_id;
+use crate::protocol::reply::{Packet, PreparedHead, ReplyState};
+use crate::protocol::response::{ErrPacket, OkPacket};
+use crate::protocol::session_track::Changes;
+use crate::protocol::wire::put_lenenc_bytes;
+use crate::protocol::{CapabilityFlags, Malformed, StatusFlags};
+use std::ops::Range;
+
+/// What a reply said, gathered packet by packet.
+#[derive(Debug, Default)]
+pub(super) struct Observation {
+    /// The session's status after the reply; `None` where no packet had any.
+    pub(super) status: Option<StatusFlags>,
+    /// The number of the ERR packet that ended it.
+    pub(super) error: Option<u16>,
+    /// COM_STMT_PREPARE's head, with the server's own statement id.
+    pub(super) prepared: Option<PreparedHead>,
+    /// The session-state reports, one behind the other.
+    pub(super) track: Vec<u8>,
+    /// Whether a cursor was left open.
+    pub(super) cursor: bool,
+}
+
+impl Observation {
+    /// Forgets everything, but keeps its memory for the next reply.
+    pub(super) fn clear(&mut self) {
+        let mut track = std::mem::take(&mut self.track);
+        track.clear();
+        *self = Self { track, ..Self::default() };
+    }
+}
+
+/// How far a reply has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// More packets follow.
+    More,
+    /// The client is asked for a file; the packet that asks is in the span.
+    LocalInfile,
+    /// That was all.
+    Last,
+}
+
+/// What one look came to.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Look {
+    /// The bytes for the client. They may begin later than the bytes looked at where something was cut out.
+    pub(super) span: Range<usize>,
+    /// How far it has come.
+    pub(super) progress: Progress,
+}
+
+/// The walk over one reply.
+#[derive(Debug)]
+pub(super) struct Walk {
+    state: ReplyState,
+    sequence: u8,
+    /// Bytes of a passing packet's payload that are still to come.
+    passing: usize,
+    client: CapabilityFlags,
+    /// The id that the client is to see in COM_STMT_PREPARE's head.
+    statement_id: Option<u32>,
+    started: bool,
+}
+
+impl Walk {
+    /// Over a reply whose first packet has id `sequence`, for a client with these capabilities.
+    pub(super) fn new(state: ReplyState, sequence: u8, client: CapabilityFlags) -> Self {
+        Self { state, sequence, passing: 0, client, statement_id: None, started: false }
+    }
+
+    /// The same, with the statement id that the client is to see.
+    pub(super) fn with_statement_id(self, id: Option<u32>) -> Self {
+        Self { statement_id: id, ..self }
+    }
+
+    /// Whether any of the reply has been seen.
+    pub(super) fn has_started(&self) -> bool {
+        self.started
+    }
+
+    /// The id of the next packet, for an ERR packet that must end the reply; `None` inside a packet.
+    pub(super) fn next_sequence(&self) -> Option<u8> {
+        (self.passing == 0).then_some(self.sequence)
+    }
+
+    /// The client has sent the file, ended by the packet before `sequence`.
+    pub(super) fn file_sent(&mut self, sequence: u8) {
+        self.sequence = sequence;
+    }
+
+    /// Whether there is no reply to wait for.
+    pub(super) fn is_over(&self) -> bool {
+        self.state.is_last() && self.passing == 0
+    }
+
+    /// Walks over `bytes`, which begin where the last look's span ended.
+    ///
+    /// # Errors
+    /// Bytes that no server sends here. What is before them is lost with the connection.
+    pub(super) fn look(&mut self, bytes: &mut [u8], seen: &mut Observation) -> Result<Look, Malformed> {
+        let mut start = 0;
+        let mut at = 0;
+        let mut progress = Progress::More;
+        while progress == Progress::More {
+            let step = self.passing.min(bytes.len() - at);
+            at += step;
+            self.passing -= step;
+            if self.passing > 0 {
+                break;
+            }
+            if self.state.is_last() {
+                progress = Progress::Last;
+                break;
+            }
+            let Some(header) = self.next_header(bytes, at) else { break };
+            self.started = true;
+            self.sequence = check_sequence(header, self.sequence)?;
+            let body = at + HEADER_LEN..(at + HEADER_LEN + header.len).min(bytes.len());
+            let packet = self.state.packet(header, &bytes[body.clone()])?;
+            at = body.start;
+            self.passing = header.len;
+            match packet {
+                Packet::Content => {}
+                Packet::LocalInfile => {
+                    at = body.end;
+                    self.passing = 0;
+                    progress = Progress::LocalInfile;
+                }
+                other => start = self.note(other, bytes, start, body, seen),
+            }
+        }
+        Ok(Look { span: start..at, progress })
+    }
+
+    /// The next packet's header, once enough of the packet is there.
+    fn next_header(&self, bytes: &[u8], at: usize) -> Option<Header> {
+        let rest = bytes.get(at..)?;
+        let header = Header::peek(rest)?;
+        let there = rest.len() - HEADER_LEN;
+        let first = match rest.get(HEADER_LEN) {
+            Some(first) => *first,
+            None if header.len == 0 => 0,
+            None => return None,
+        };
+        (there >= header.len || !self.state.needs_whole(header, first)).then_some(header)
+    }
+
+    /// Notes what a packet that ends something says; answers where the span begins now.
+    fn note(
+        &self,
+        packet: Packet,
+        bytes: &mut [u8],
+        start: usize,
+        body: Range<usize>,
+        seen: &mut Observation,
+    ) -> usize {
+        match packet {
+            Packet::Ok(status) | Packet::Eof(status) => {
+                seen.status = Some(status);
+                seen.cursor = status.contains(StatusFlags::SERVER_STATUS_CURSOR_EXISTS);
+                let reported = status.contains(StatusFlags::SERVER_SESSION_STATE_CHANGED);
+                if reported && matches!(packet, Packet::Ok(_)) {
+                    return self.without_report(bytes, start, body, seen);
+                }
+            }
+            Packet::Err => {
+                let error = ErrPacket::parse(&bytes[body]);
+                seen.error = Some(error.map_or(0, |e| e.code));
+            }
+            Packet::Prepared(head) => {
+                seen.prepared = Some(head);
+                if let Some(id) = self.statement_id {
+                    set_statement_id(&mut bytes[body], id);
+                }
+            }
+            Packet::Content | Packet::LocalInfile => {}
+        }
+        start
+    }
+
+    /// Takes the report out of the OK packet at `body`, by moving everything before it up; answers the new start.
+    fn without_report(
+        &self,
+        bytes: &mut [u8],
+        start: usize,
+        body: Range<usize>,
+        seen: &mut Observation,
+    ) -> usize {
+        let Some(shorter) = rewritten_ok(&bytes[body.clone()], self.client, &mut seen.track) else { return start };
+        let cut = body.len() - shorter.len();
+        let header_at = body.start - HEADER_LEN;
+        let header = Header { len: shorter.len(), sequence: bytes[header_at + 3] };
+        bytes[body.start..body.start + shorter.len()].copy_from_slice(&shorter);
+        bytes[header_at..body.start].copy_from_slice(&header.bytes());
+        bytes.copy_within(start..body.start + shorter.len(), start + cut);
+        start + cut
+    }
+}
+
+fn check_sequence(header: Header, expected: u8) -> Result<u8, Malformed> {
+    if header.sequence == expected { Ok(expected.wrapping_add(1)) } else { Err(Malformed("packets out of order")) }
+}
+
+/// The OK packet as the client would have got it without Telamon's own session tracking; adds the report to
+/// `track`. `None` where it can stay as it is.
+fn rewritten_ok(payload: &[u8], client: CapabilityFlags, track: &mut Vec<u8>) -> Option<Vec<u8>> {
+    let ok = OkPacket::parse(payload).ok()?;
+    track.extend_from_slice(ok.track);
+    let mut kept = Vec::new();
+    if client.contains(CapabilityFlags::CLIENT_SESSION_TRACK) {
+        for (change, bytes) in Changes::new(ok.track).flatten() {
+            if change.is_sent_by_default() {
+                kept.extend_from_slice(bytes);
+            }
+        }
+        if kept.len() == ok.track.len() {
+            return None;
+        }
+    }
+    let mut status = ok.status;
+    status.set(StatusFlags::SERVER_SESSION_STATE_CHANGED, !kept.is_empty());
+    let mut out = payload[..ok.head_len].to_vec();
+    out[ok.status_at..ok.status_at + 2].copy_from_slice(&status.bits().to_le_bytes());
+    if !ok.info.is_empty() || !kept.is_empty() {
+        put_lenenc_bytes(&mut out, ok.info);
+    }
+    if !kept.is_empty() {
+        put_lenenc_bytes(&mut out, &kept);
+    }
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests;
