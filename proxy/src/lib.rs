@@ -1,1 +1,3 @@
 //! Telamon: a read/write-splitting MySQL proxy.
+
+pub mod routing;
