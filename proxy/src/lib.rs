@@ -18,4 +18,6 @@ pub mod cli;
 pub mod config;
 pub mod io;
 pub mod protocol;
+pub mod routing;
+pub mod session;
 pub mod topology;

@@ -4,8 +4,9 @@ use super::login;
 use crate::config::{self, ServerAddress, TlsServerMode};
 use crate::io::{Buffers, PacketStream, Socket, StreamError, tls};
 use crate::protocol::response::ErrPacket;
+use crate::protocol::wire::Reader;
 use crate::protocol::{CapabilityFlags, Malformed, StatusFlags};
-use crate::topology::{Identity, Permit, Server};
+use crate::topology::{Permit, Server};
 use rustls::pki_types::ServerName;
 use std::sync::Arc;
 use std::time::Duration;
@@ -153,26 +154,20 @@ impl Connection {
         let socket = dial(&server.address).await?;
         let mut stream = PacketStream::new(socket, buffers.clone());
         let greeting = login::greeting(&mut stream).await?;
-        server.set_identity(Identity {
-            version: greeting.server_version.clone(),
-            capabilities: greeting.capabilities,
-            collation: greeting.collation,
-            status: greeting.status,
-            plugin: greeting.plugin.clone(),
-        });
+        server.set_greeting(&greeting);
         let mut response = login::response(&greeting, account).ok_or(ConnectError::Capabilities)?;
         if let Some(tls) = login::wants_tls(&connector.tls, connector.tls_required, &stream, &greeting)? {
             response.capabilities |= CapabilityFlags::CLIENT_SSL;
             stream.queue_packet(&response.head());
             stream.flush().await?;
             let name = server_name(&server.address);
-            stream = stream.upgrade(|socket| tls::connect(tls, name, socket)).await.map_err(tls_error)?;
+            stream.upgrade(|socket| tls::connect(tls, name, socket)).await.map_err(tls_error)?;
         }
         let status = login::authenticate(&mut stream, &greeting, &response, account).await?;
         let capabilities = response.capabilities;
         let connection_id = greeting.connection_id;
         let mut connection = Self { stream, capabilities, connection_id, status, permit };
-        connection.query(TRACK).await?;
+        connection.track().await?;
         Ok(connection)
     }
 
@@ -200,6 +195,52 @@ impl Connection {
         let mut payload = vec![0x03];
         payload.extend_from_slice(sql);
         self.command(&payload).await.map(drop)
+    }
+
+    /// Runs a statement of Telamon's own that answers one row of text; `None` is NULL.
+    ///
+    /// # Errors
+    /// As [`Self::command`]; a reply of another shape as [`ConnectError::Protocol`].
+    pub async fn select_row(&mut self, sql: &[u8]) -> Result<Vec<Option<Vec<u8>>>, ConnectError> {
+        let head = self.command(&[b"\x03", sql].concat()).await?;
+        let columns = Reader::new(&head).lenenc()?;
+        let eofs = u64::from(!self.capabilities.contains(CapabilityFlags::CLIENT_DEPRECATE_EOF));
+        for _ in 0..columns + eofs {
+            self.stream.read_packet(MAX_OWN_REPLY).await?;
+        }
+        let row = login::not_refused(self.stream.read_packet(MAX_OWN_REPLY).await?)?;
+        let end = login::not_refused(self.stream.read_packet(MAX_OWN_REPLY).await?)?;
+        if end.first() != Some(&0xFE) {
+            return Err(Malformed("more than one row where one was asked for").into());
+        }
+        let mut reader = Reader::new(&row);
+        let mut values = Vec::new();
+        while let Some(first) = reader.rest().first() {
+            values.push(if *first == 0xFB {
+                reader.u8()?;
+                None
+            } else {
+                Some(reader.lenenc_bytes()?.to_vec())
+            });
+        }
+        Ok(values)
+    }
+
+    /// COM_RESET_CONNECTION, after which session tracking has to be switched on again.
+    ///
+    /// # Errors
+    /// As [`Self::command`].
+    pub async fn reset(&mut self) -> Result<(), ConnectError> {
+        self.command(&[0x1F]).await?;
+        self.track().await
+    }
+
+    /// Switches session tracking on.
+    ///
+    /// # Errors
+    /// As [`Self::command`].
+    pub async fn track(&mut self) -> Result<(), ConnectError> {
+        self.query(TRACK).await
     }
 
     /// Says COM_QUIT and closes.

@@ -8,7 +8,7 @@ use crate::protocol::packet::{HEADER_LEN, Header, put_packet};
 use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
@@ -92,15 +92,18 @@ impl PacketStream {
     /// Replaces the socket, for the change to TLS in the connection phase.
     ///
     /// # Errors
-    /// Bytes were sent in clear behind the request for TLS: somebody may have put them there.
-    pub async fn upgrade<F>(self, upgrade: impl FnOnce(Socket) -> F) -> Result<Self, StreamError>
+    /// Bytes were sent in clear behind the request for TLS: somebody may have put them there. Or the change failed,
+    /// and nothing can be sent any more.
+    pub async fn upgrade<F>(&mut self, upgrade: impl FnOnce(Socket) -> F) -> Result<(), StreamError>
     where
         F: Future<Output = io::Result<Socket>>,
     {
         if !self.input.is_empty() {
             return Err(StreamError::OutOfOrder);
         }
-        Ok(Self { socket: upgrade(self.socket).await?, ..self })
+        let plain = std::mem::replace(&mut self.socket, Socket::Closed);
+        self.socket = upgrade(plain).await?;
+        Ok(())
     }
 
     /// Bytes read and not yet done with.
@@ -270,6 +273,13 @@ impl PacketStream {
             }
         }
         Poll::Pending
+    }
+
+    /// Whether a peer that has nothing to say has closed the connection, or is about to: a server's last word before
+    /// it closes an idle connection counts. Costs no system call while nothing has arrived.
+    pub fn is_closed_by_peer(&mut self) -> bool {
+        let mut cx = Context::from_waker(Waker::noop());
+        self.poll_fill(&mut cx, READ_AHEAD).is_ready()
     }
 
     /// Queues bytes that are packets already.

@@ -16,6 +16,8 @@ pub enum Socket {
     Unix(UnixStream),
     /// TLS over one of the others.
     Tls(Box<TlsStream>),
+    /// No stream: what is left while another socket is being made out of this one, or if that failed.
+    Closed,
     /// An in-memory pipe, for tests of what is above.
     #[cfg(test)]
     Duplex(tokio::io::DuplexStream),
@@ -49,6 +51,7 @@ macro_rules! inside {
                 let $stream = &mut **boxed;
                 $call
             }
+            Socket::Closed => Poll::Ready(Err(io::ErrorKind::NotConnected.into())),
             #[cfg(test)]
             Socket::Duplex($stream) => $call,
         }

@@ -94,6 +94,26 @@ impl ServerError {
         Self::new(1835, "HY000", "Malformed communication packet".into())
     }
 
+    /// ER_SESSION_WAS_KILLED of MySQL, ER_CONNECTION_KILLED of MariaDB.
+    pub fn session_killed(product: &str) -> Self {
+        match product {
+            "MariaDB" => Self::new(1927, "70100", "Connection was killed".into()),
+            _ => Self::new(3169, "HY000", "Session was killed".into()),
+        }
+    }
+
+    /// What a replica asks of its source.
+    pub fn replication() -> Self {
+        Self::not_relayed("the replication protocol", "let the replica connect to the server itself")
+    }
+
+    /// ER_UNKNOWN_ERROR, as servers answer an execute after too much long data.
+    pub fn long_data_too_long() -> Self {
+        let text = "Parameter of prepared statement which is set through mysql_send_long_data() is longer than \
+                    'limits.long_data_bytes' bytes";
+        Self::telamon(text)
+    }
+
     /// ER_STMT_HAS_NO_OPEN_CURSOR
     pub fn no_open_cursor(id: u32) -> Self {
         Self::new(1421, "HY000", format!("The statement ({id}) has no open cursor."))

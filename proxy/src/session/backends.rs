@@ -2,11 +2,11 @@
 
 use super::end::{End, Side};
 use super::replay::Brought;
-use super::{Session, StatementMap};
+use super::Session;
 use crate::backend::{Account, ConnectError, Connection};
 use crate::config::Fallback;
 use crate::protocol::error_code::ServerError;
-use crate::protocol::StatusFlags;
+use crate::protocol::{StatusFlags, response};
 use crate::topology::{Health, Server};
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,6 +42,8 @@ pub(super) struct Backends {
     primary: Option<Backend>,
     replica: Option<Backend>,
     generations: u32,
+    /// The server whose turn it was when the session's first read came.
+    reader: Option<usize>,
 }
 
 impl Backends {
@@ -108,16 +110,15 @@ impl Session {
     fn drop_closed(&mut self, slot: Slot) -> Result<(), NoBackend> {
         let Some(backend) = self.backends.get_mut(slot) else { return Ok(()) };
         let server = backend.connection.server().clone();
-        let is_down = slot == Slot::Replica && server.health() == Health::Down;
-        if !is_down && !backend.connection.stream.is_closed_by_peer() {
-            return Ok(());
-        }
-        if !is_down || self.state.held_slot() != slot || self.state.held().is_none() {
+        let holds = self.state.held().is_some() && self.state.held_slot() == slot;
+        if backend.connection.stream.is_closed_by_peer() {
             self.backends.drop_slot(slot);
-        }
-        if !is_down && !self.state.survives_loss_of(slot) {
-            let error = ServerError::server_lost(&server.name);
-            return Err(NoBackend::End(End::error(error, self.capabilities(), Side::Backend)));
+            if !self.state.survives_loss_of(slot) {
+                let error = ServerError::server_lost(&server.name);
+                return Err(NoBackend::End(End::error(error, self.capabilities(), Side::Backend)));
+            }
+        } else if slot == Slot::Replica && server.health() == Health::Down && !holds {
+            self.backends.drop_slot(slot);
         }
         Ok(())
     }
@@ -168,31 +169,57 @@ impl Session {
         }
     }
 
-    /// Connects to one of the servers that may answer reads, in the order of their turn.
+    /// The connection for a read: to the server whose turn it is, which may be the primary where it has a weight.
+    pub(super) fn read_slot(&mut self) -> Slot {
+        let topology = &self.context.topology;
+        if self.backends.replica.is_some() {
+            return Slot::Replica;
+        }
+        let stays = |index: &usize| topology.servers()[*index].health() != Health::Down;
+        if self.backends.reader.filter(stays).is_none() {
+            let usable: Vec<_> = topology.readable().collect();
+            self.backends.reader = self.context.balancer.borrow_mut().choose(&usable);
+        }
+        match self.backends.reader {
+            Some(index) if index != topology.primary().index => Slot::Replica,
+            _ => Slot::Primary,
+        }
+    }
+
+    /// Connects to the server whose turn it is, or to another that may answer reads.
     async fn open_replica(&mut self) -> Result<(), NoBackend> {
-        let primary = self.context.topology.primary().index;
-        let mut usable: Vec<_> = self.context.topology.readable().filter(|(i, _)| *i != primary).collect();
-        while let Some(index) = self.context.balancer.borrow_mut().choose(&usable) {
-            let server = self.context.topology.servers()[index].clone();
-            if let Ok(connection) = self.connect(&server).await {
+        let topology = self.context.topology.clone();
+        let mut tried = Vec::new();
+        let mut next = self.backends.reader.take();
+        loop {
+            let may = |index: &usize| *index != topology.primary().index && !tried.contains(index);
+            let usable: Vec<_> = topology.readable().filter(|(index, _)| may(index)).collect();
+            let choice = next.take().filter(may);
+            let Some(index) = choice.or_else(|| self.context.balancer.borrow_mut().choose(&usable)) else {
+                return Err(self.no_replica());
+            };
+            if let Ok(connection) = self.connect(&topology.servers()[index]).await {
+                self.backends.reader = Some(index);
                 return self.settle(Slot::Replica, connection).await;
             }
-            usable.retain(|(i, _)| *i != index);
+            tried.push(index);
         }
+    }
+
+    fn no_replica(&self) -> NoBackend {
         match self.context.config.routing.fallback {
-            Fallback::Primary => Err(NoBackend::UsePrimary),
+            Fallback::Primary => NoBackend::UsePrimary,
             Fallback::Error => {
-                let error = ServerError::no_replica();
-                Err(NoBackend::Answer(crate::protocol::response::err(&error, self.capabilities())))
+                NoBackend::Answer(response::err(&ServerError::no_replica(), self.capabilities()))
             }
         }
     }
 
     /// Takes a new connection into use.
     async fn settle(&mut self, slot: Slot, mut connection: Connection) -> Result<(), NoBackend> {
-        if self.state.was_reset && self.reset_new(&mut connection).await.is_err() {
+        if self.state.was_reset && connection.reset().await.is_err() {
             let error = ServerError::server_lost(&connection.server().name);
-            return Err(NoBackend::Answer(crate::protocol::response::err(&error, self.capabilities())));
+            return Err(NoBackend::Answer(response::err(&error, self.capabilities())));
         }
         let fresh = slot == Slot::Primary && self.state.held().is_none() && self.state.variables.is_empty();
         if fresh {
@@ -201,12 +228,8 @@ impl Session {
         }
         let brought = Brought { schema: self.state.version, variables: 0 };
         self.backends.put(slot, connection, brought);
-        StatementMap::forget_slot(&mut self.statements, slot);
+        self.statements.forget_slot(slot);
         Ok(())
-    }
-
-    async fn reset_new(&self, connection: &mut Connection) -> Result<(), ConnectError> {
-        connection.reset().await
     }
 
     fn connect_error(&self, server: &Server, error: ConnectError) -> Vec<u8> {
@@ -216,6 +239,6 @@ impl Session {
             error if error.is_down() => ServerError::no_primary(&format!("{}: {error}", server.name)),
             error => ServerError::telamon(format!("no connection to server {}: {error}", server.name)),
         };
-        crate::protocol::response::err(&own, self.capabilities())
+        response::err(&own, self.capabilities())
     }
 }

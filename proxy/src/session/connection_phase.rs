@@ -6,9 +6,9 @@ use super::handle::Handle;
 use crate::backend::Account;
 use crate::config::User;
 use crate::io::{PacketStream, StreamError, tls};
-use crate::protocol::auth::{self, FAST_AUTH_OK, FULL_AUTH, PUBLIC_KEY_REQUEST, Plugin};
+use crate::protocol::auth::{self, AuthError, FAST_AUTH_OK, FULL_AUTH, PUBLIC_KEY_REQUEST, Plugin};
 use crate::protocol::error_code::ServerError;
-use crate::protocol::handshake::{Greeting, NONCE_LEN, Response, auth_switch};
+use crate::protocol::handshake::{ChangeUser, Greeting, NONCE_LEN, Response, auth_switch};
 use crate::protocol::{CapabilityFlags as Flags, capability};
 use std::net::IpAddr;
 use std::time::Duration;
@@ -28,6 +28,13 @@ pub(super) struct Client {
 }
 
 impl Client {
+    /// In which dialect its statements are read, before it changes anything.
+    pub(super) fn dialect(&self, identity: &Identity) -> Dialect {
+        let dialect = Dialect::from_server_version(&identity.version);
+        let charset = CollationId::from(u16::from(self.account.collation)).charset();
+        dialect.with_sql_mode(&identity.sql_mode).with_character_set(charset)
+    }
+
     /// The account's name for logs and messages.
     pub(super) fn name(&self) -> String {
         String::from_utf8_lossy(&self.account.user).into_owned()
@@ -42,39 +49,62 @@ fn host(address: Option<IpAddr>) -> String {
 /// Greets a client and finds out who it is. Its OK packet is not sent yet.
 ///
 /// # Errors
-/// Why there is no session, and the connection where it can still carry an ERR packet.
+/// Why there is no session.
 pub(super) async fn run(
     context: &Context,
     handle: &Handle,
-    client: PacketStream,
+    client: &mut PacketStream,
     address: Option<IpAddr>,
-) -> Result<(Client, PacketStream), (Option<PacketStream>, End)> {
-    let mut phase = Phase { context, handle, client: Some(client), address, capabilities: Flags::empty() };
-    let limit = Duration::from_millis(context.config.client.connect_timeout_ms);
-    let done = tokio::time::timeout(limit, phase.run()).await;
-    let capabilities = phase.capabilities;
-    let end = match (done, phase.client.take()) {
-        (Ok(Ok(who)), Some(client)) => return Ok((who, client)),
-        (Ok(Ok(_)), None) => return Err((None, End::Silent)),
-        (Ok(Err(end)), client) => return Err((client, end)),
-        (Err(_), client) => (client, End::error(ServerError::read_timeout(), capabilities, Side::Client)),
+) -> Result<Client, End> {
+    let capabilities = Flags::empty();
+    Phase { context, handle, client, address, capabilities }.within_limit(async |phase| phase.run().await).await
+}
+
+/// COM_CHANGE_USER: finds out who the client is from now on, always by a switch to a new nonce.
+///
+/// # Errors
+/// Why the session ends: after a refusal MySQL closes the connection too.
+pub(super) async fn change_user(
+    context: &Context,
+    handle: &Handle,
+    client: &mut PacketStream,
+    before: &Client,
+    change: ChangeUser,
+) -> Result<Client, End> {
+    let (address, capabilities) = (before.address, before.account.capabilities);
+    let response = Response {
+        capabilities,
+        max_packet: before.account.max_packet,
+        collation: change.collation.unwrap_or(before.account.collation),
+        user: change.user,
+        auth: Vec::new(),
+        schema: change.schema,
+        plugin: Some(Vec::new()), // none that is known: authentication begins with a switch
+        attributes: before.account.attributes.clone(),
     };
-    Err(end)
+    let phase = Phase { context, handle, client, address, capabilities };
+    phase.within_limit(async |phase| phase.authenticate(&response, auth::nonce()).await).await
 }
 
 struct Phase<'a> {
     context: &'a Context,
     handle: &'a Handle,
-    /// `None` only while it changes to TLS.
-    client: Option<PacketStream>,
+    client: &'a mut PacketStream,
     address: Option<IpAddr>,
     /// What the client answered; empty until then, so that an early ERR packet has no SQLSTATE.
     capabilities: Flags,
 }
 
 impl Phase<'_> {
-    fn client(&mut self) -> Result<&mut PacketStream, End> {
-        self.client.as_mut().ok_or(End::Silent)
+    async fn within_limit(
+        mut self,
+        run: impl AsyncFnOnce(&mut Self) -> Result<Client, End>,
+    ) -> Result<Client, End> {
+        let limit = Duration::from_millis(self.context.config.client.connect_timeout_ms);
+        match tokio::time::timeout(limit, run(&mut self)).await {
+            Ok(done) => done,
+            Err(_) => Err(self.fail(ServerError::read_timeout())),
+        }
     }
 
     fn fail(&self, error: ServerError) -> End {
@@ -82,16 +112,20 @@ impl Phase<'_> {
     }
 
     async fn send(&mut self, payload: &[u8]) -> Result<(), End> {
-        let client = self.client()?;
-        client.queue_packet(payload);
-        Ok(client.flush().await?)
+        self.client.queue_packet(payload);
+        Ok(self.client.flush().await?)
     }
 
     async fn read(&mut self) -> Result<Vec<u8>, End> {
-        match self.client()?.read_packet(MAX_PACKET).await {
+        match self.client.read_packet(MAX_PACKET).await {
             Ok(payload) => Ok(payload),
             Err(error) => Err(protocol_error(&error).map_or(End::Client(error), |e| self.fail(e))),
         }
+    }
+
+    /// The plugin that a client is asked to use: the primary's, where Telamon speaks it.
+    fn plugin(&self) -> Plugin {
+        Plugin::from_name(self.context.topology.identity().plugin.as_bytes()).unwrap_or(Plugin::Native)
     }
 
     async fn run(&mut self) -> Result<Client, End> {
@@ -100,25 +134,25 @@ impl Phase<'_> {
             let error = ServerError::host_not_privileged(&host(self.address), identity.product());
             return Err(self.fail(error));
         }
-        let plugin = Plugin::from_name(identity.plugin.as_bytes()).unwrap_or(Plugin::Native);
+        let nonce = auth::nonce();
         let tls = self.context.acceptor.is_some();
         let greeting = Greeting {
             server_version: identity.version.clone(),
             connection_id: self.handle.id(),
-            nonce: auth::nonce().map_err(|e| self.fail(ServerError::telamon(e.to_string())))?,
+            nonce: nonce.map_err(|e| self.fail(ServerError::telamon(e.to_string())))?,
             capabilities: capability::offered_to_client(identity.capabilities, tls),
             collation: identity.collation,
             status: identity.status,
-            plugin: plugin.name().to_owned(),
+            plugin: self.plugin().name().to_owned(),
         };
         self.send(&greeting.encode()).await?;
         let response = self.response(&greeting).await?;
-        self.authenticate(&response, plugin, greeting.nonce).await
+        self.authenticate(&response, nonce).await
     }
 
     /// The client's response, over TLS where it asked for that.
     async fn response(&mut self, greeting: &Greeting) -> Result<Response, End> {
-        let first = match self.client()?.read_packet(MAX_PACKET).await {
+        let first = match self.client.read_packet(MAX_PACKET).await {
             Ok(payload) => payload,
             Err(StreamError::Closed) => return Err(End::Silent),
             // Whatever this is, it does not speak the protocol: MySQL's answer to that is 1043.
@@ -134,7 +168,7 @@ impl Phase<'_> {
         if !capability::is_spoken(response.capabilities) {
             return Err(self.fail(ServerError::bad_handshake()));
         }
-        if self.context.tls_required() && !self.client()?.is_private() {
+        if self.context.tls_required() && !self.client.is_private() {
             return Err(self.fail(ServerError::tls_required()));
         }
         Ok(response)
@@ -142,18 +176,16 @@ impl Phase<'_> {
 
     async fn begin_tls(&mut self) -> Result<Vec<u8>, End> {
         let acceptor = self.context.acceptor.clone().ok_or_else(|| self.fail(ServerError::bad_handshake()))?;
-        let plain = self.client.take().ok_or(End::Silent)?;
-        let secure = plain.upgrade(|socket| async move { tls::accept(&acceptor, socket).await }).await?;
-        self.client = Some(secure);
+        self.client.upgrade(|socket| async move { tls::accept(&acceptor, socket).await }).await?;
         self.read().await
     }
 
     async fn authenticate(
         &mut self,
         response: &Response,
-        default: Plugin,
-        nonce: [u8; NONCE_LEN],
+        nonce: Result<[u8; NONCE_LEN], AuthError>,
     ) -> Result<Client, End> {
+        let nonce = nonce.map_err(|e| self.fail(ServerError::telamon(e.to_string())))?;
         let host = host(self.address);
         let offered = response.plugin.as_deref().map_or(Some(Plugin::Native), Plugin::from_name);
         let name = String::from_utf8_lossy(&response.user).into_owned();
@@ -161,6 +193,7 @@ impl Phase<'_> {
         let (plugin, answer) = match offered {
             Some(plugin) => (plugin, response.auth.clone()),
             None => {
+                let default = self.plugin();
                 self.send(&auth_switch(default.name(), &nonce)).await?;
                 (default, self.read().await?)
             }
@@ -200,7 +233,7 @@ impl Phase<'_> {
     async fn full_authentication(&mut self, nonce: &[u8; NONCE_LEN]) -> Result<Option<Vec<u8>>, End> {
         self.send(&FULL_AUTH).await?;
         let mut payload = self.read().await?;
-        if self.client()?.is_private() {
+        if self.client.is_private() {
             return Ok((payload.pop() == Some(0)).then_some(payload));
         }
         if payload == PUBLIC_KEY_REQUEST {

@@ -9,6 +9,7 @@ mod command_phase;
 mod connection_phase;
 mod context;
 mod end;
+mod exchange;
 mod handle;
 mod kill;
 mod prepared;
@@ -29,6 +30,7 @@ use connection_phase::Client;
 use end::End;
 use state::SessionState;
 use statement_map::StatementMap;
+use walk::Observation;
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::Duration;
@@ -45,9 +47,20 @@ pub(crate) struct Session {
     state: SessionState,
     statements: StatementMap,
     backends: Backends,
+    /// What the last reply said.
+    seen: Observation,
 }
 
 impl Session {
+    /// Ends what still runs for a session that is over, and its connections.
+    async fn leave_servers(&mut self) {
+        if let Some(running) = self.handle.running() {
+            self.kill_running(running).await;
+        }
+        self.handle.set_running(None);
+        self.backends.close().await;
+    }
+
     /// The capabilities that the client and Telamon agreed on.
     fn capabilities(&self) -> CapabilityFlags {
         self.who.account.capabilities
@@ -56,11 +69,10 @@ impl Session {
 
 /// Serves one client to its end. `address` is `None` for a client of the Unix socket.
 pub async fn serve(context: Rc<Context>, handle: Rc<Handle>, socket: Socket, address: Option<IpAddr>) {
-    let client = PacketStream::new(socket, context.buffers.clone());
-    let greeted = connection_phase::run(&context, &handle, client, address).await;
-    let (who, client) = match greeted {
-        Ok(greeted) => greeted,
-        Err((client, end)) => return say_goodbye(&handle, "", client, end).await,
+    let mut client = PacketStream::new(socket, context.buffers.clone());
+    let who = match connection_phase::run(&context, &handle, &mut client, address).await {
+        Ok(who) => who,
+        Err(end) => return say_goodbye(&handle, "", client, end).await,
     };
     let user = who.name();
     let mut session = Session::new(context, handle.clone(), client, who);
@@ -68,20 +80,18 @@ pub async fn serve(context: Rc<Context>, handle: Rc<Handle>, socket: Socket, add
         Ok(()) => session.command_phase().await,
         Err(end) => end,
     };
-    handle.set_running(None);
-    session.backends.close().await;
-    say_goodbye(&handle, &user, Some(session.client), end).await;
+    session.leave_servers().await;
+    say_goodbye(&handle, &user, session.client, end).await;
 }
 
 /// The one closing line of a session, and its ERR packet where it has one.
-async fn say_goodbye(handle: &Handle, user: &str, client: Option<PacketStream>, end: End) {
+async fn say_goodbye(handle: &Handle, user: &str, mut client: PacketStream, end: End) {
     let (id, side, reason) = (handle.id(), end.side(), end.to_string());
     if end.is_expected() {
         tracing::debug!(session = id, user, ?side, reason, "session ended");
     } else {
         tracing::info!(session = id, user, ?side, reason, "session ended");
     }
-    let Some(mut client) = client else { return };
     match end.error_packet() {
         Some((error, capabilities)) => {
             client.queue_packet(&crate::protocol::response::err(&error, capabilities));

@@ -5,6 +5,7 @@
 
 use crate::config::{self, Role, ServerAddress};
 use crate::protocol::capability;
+use crate::protocol::handshake::Greeting;
 use crate::protocol::{CapabilityFlags, StatusFlags};
 use arc_swap::ArcSwapOption;
 use std::sync::Arc;
@@ -42,6 +43,8 @@ pub struct Identity {
     pub status: StatusFlags,
     /// The authentication plugin it asks for first.
     pub plugin: String,
+    /// The sql_mode that its sessions begin with, as far as it was asked.
+    pub sql_mode: String,
 }
 
 impl Identity {
@@ -60,6 +63,7 @@ impl Default for Identity {
             collation: 45, // utf8mb4_general_ci: every MySQL and MariaDB knows it
             status: StatusFlags::SERVER_STATUS_AUTOCOMMIT,
             plugin: "mysql_native_password".into(),
+            sql_mode: String::new(),
         }
     }
 }
@@ -110,8 +114,27 @@ impl Server {
         self.identity.load_full()
     }
 
-    /// Notes what it says of itself.
-    pub fn set_identity(&self, identity: Identity) {
+    /// Notes what it says of itself in a greeting, which does not tell the sql_mode: that stays as it was.
+    pub fn set_greeting(&self, greeting: &Greeting) {
+        let sql_mode = self.identity.load().as_ref().map(|i| i.sql_mode.clone()).unwrap_or_default();
+        self.set_identity(Identity {
+            version: greeting.server_version.clone(),
+            capabilities: greeting.capabilities,
+            collation: greeting.collation,
+            status: greeting.status,
+            plugin: greeting.plugin.clone(),
+            sql_mode,
+        });
+    }
+
+    /// Notes the sql_mode that its sessions begin with.
+    pub fn set_sql_mode(&self, sql_mode: String) {
+        if let Some(identity) = self.identity() {
+            self.set_identity(Identity { sql_mode, ..(*identity).clone() });
+        }
+    }
+
+    fn set_identity(&self, identity: Identity) {
         if self.identity.load().as_deref() != Some(&identity) {
             self.identity.store(Some(Arc::new(identity)));
         }

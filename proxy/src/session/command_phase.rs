@@ -1,0 +1,288 @@
+//! The command phase: read a command, decide where it goes, forward it, relay its reply, learn from it.
+
+use super::Session;
+use super::backends::{NoBackend, Slot};
+use super::connection_phase::{self, Client};
+use super::context::Context;
+use super::end::{End, Side};
+use super::exchange::Plan;
+use super::handle::{Handle, Signal};
+use super::kill::Kill;
+use super::state::SessionState;
+use super::statement_map::StatementMap;
+use crate::io::buffers::READ_LEN;
+use crate::io::{PacketStream, StreamError};
+use crate::protocol::command::Command;
+use crate::protocol::error_code::ServerError;
+use crate::protocol::handshake::ChangeUser;
+use crate::protocol::packet::{HEADER_LEN, Header};
+use crate::protocol::response;
+use crate::routing::{
+    Effects, Fallback, Hint, KillTarget, PinReason, ReplicaFacts, RouteReason, StatementClass, Target, route,
+};
+use std::rc::Rc;
+use std::task::Poll;
+
+/// A command at the front of the client's input.
+#[derive(Debug, Clone, Copy)]
+struct Next {
+    command: Command,
+    /// Whether all of it is in the input. A command too long for that is streamed, and its text is not read.
+    whole: bool,
+}
+
+impl Session {
+    pub(super) fn new(context: Rc<Context>, handle: Rc<Handle>, client: PacketStream, who: Client) -> Self {
+        let state = fresh_state(&context, &who);
+        let (statements, backends) = (StatementMap::default(), super::Backends::default());
+        Self { context, handle, client, who, state, statements, backends, seen: super::Observation::default() }
+    }
+
+    /// Enters the schema that the client asked for, and tells it that it is logged in.
+    pub(super) async fn begin(&mut self) -> Result<(), End> {
+        if self.state.schema.is_some() {
+            match self.open(Slot::Primary).await {
+                Ok(()) => {}
+                Err(NoBackend::Answer(payload)) => {
+                    self.client.queue_packet(&payload);
+                    self.client.flush_within(self.write_timeout()).await?;
+                    return Err(End::Refused);
+                }
+                Err(NoBackend::End(end)) => return Err(end),
+                Err(NoBackend::UsePrimary) => {}
+            }
+        }
+        self.client.queue_packet(&response::ok(self.state.status));
+        Ok(self.client.flush_within(self.write_timeout()).await?)
+    }
+
+    /// Serves commands until the session ends.
+    pub(super) async fn command_phase(&mut self) -> End {
+        loop {
+            let served = match self.next_command().await {
+                Ok(next) => self.serve(next).await,
+                Err(end) => Err(end),
+            };
+            if let Err(end) = served {
+                return end;
+            }
+        }
+    }
+
+    /// Waits for the next command, and until enough of it is here to decide about it.
+    async fn next_command(&mut self) -> Result<Next, End> {
+        let limit = self.context.config.limits.classify_bytes;
+        loop {
+            if let Some(header) = Header::peek(self.client.input()) {
+                if header.sequence != 0 {
+                    return Err(self.end(ServerError::packets_out_of_order(), Side::Client));
+                }
+                let there = self.client.input().len() - HEADER_LEN;
+                let first = self.client.input().get(HEADER_LEN).copied().filter(|_| header.len > 0);
+                let whole = there >= header.len && !header.is_continued();
+                if whole || (first.is_some() && header.len > limit) {
+                    return Ok(Next { command: Command::from(first.unwrap_or(0)), whole });
+                }
+            }
+            let quiet = !self.state.in_transaction();
+            let handle = self.handle.clone();
+            let stop = |cx: &mut std::task::Context<'_>| -> Poll<Signal> {
+                handle.poll_signal(cx, |signal| signal == Signal::Kill || quiet)
+            };
+            match self.client.fill_unless(stop).await? {
+                None => {}
+                Some(Signal::Kill) => return Err(self.killed()),
+                Some(Signal::Drain) => return Err(self.end(ServerError::shutdown(), Side::Proxy)),
+            }
+        }
+    }
+
+    pub(super) fn end(&self, error: ServerError, side: Side) -> End {
+        End::error(error, self.capabilities(), side)
+    }
+
+    pub(super) fn killed(&self) -> End {
+        let product = self.context.topology.identity().product();
+        self.end(ServerError::session_killed(product), Side::Proxy)
+    }
+
+    /// The payload of the command at the front of the input, as far as it is there.
+    pub(super) fn payload(&self) -> &[u8] {
+        let input = self.client.input();
+        let len = Header::peek(input).map_or(0, |header| header.len);
+        &input[HEADER_LEN.min(input.len())..(HEADER_LEN + len).min(input.len())]
+    }
+
+    async fn serve(&mut self, next: Next) -> Result<(), End> {
+        let Next { command, whole } = next;
+        match command {
+            Command::Query => self.query(whole).await,
+            Command::StmtExecute => self.stmt_execute(whole).await,
+            Command::StmtPrepare => self.stmt_prepare(whole).await,
+            Command::StmtClose => self.stmt_close().await,
+            Command::StmtSendLongData => self.stmt_send_long_data().await,
+            Command::StmtReset => self.stmt_reset().await,
+            Command::StmtFetch => self.stmt_fetch().await,
+            Command::Ping => self.answer_ok().await,
+            Command::Quit => Err(End::Quit),
+            Command::InitDb => self.init_db(whole).await,
+            Command::FieldList => self.field_list(whole).await,
+            Command::Statistics | Command::Debug => self.on_primary(command, whole).await,
+            Command::SetOption => self.set_option(whole).await,
+            Command::ProcessKill => self.process_kill().await,
+            Command::ChangeUser => self.change_user().await,
+            Command::ResetConnection => self.reset_connection(whole).await,
+            Command::Replication => self.answer_error(&ServerError::replication()).await,
+            Command::Unknown(_) => self.answer_error(&ServerError::unknown_command()).await,
+        }
+    }
+
+    /// COM_QUERY.
+    async fn query(&mut self, whole: bool) -> Result<(), End> {
+        let (class, hint) = if whole { self.classify(&self.payload()[1..]) } else { (unread(), None) };
+        if let Some(KillTarget::Session { id, query_only }) = class.kill {
+            let kill = if query_only { Kill::Query } else { Kill::Connection };
+            let payload = self.kill(id, kill).await;
+            return self.answer(&payload).await;
+        }
+        let slot = self.slot_for(&class, hint);
+        let schema = class.schema.clone();
+        let plan = Plan { effects: class.effects, whole, ..Plan::new(slot, Command::Query) };
+        let repeatable = class.kind.is_repeatable();
+        let released = class.effects.contains(Effects::ENDS_SESSION);
+        self.exchange(Plan { repeatable, schema, ..plan }).await?;
+        if released && self.seen.error.is_none() { Err(End::Released) } else { Ok(()) }
+    }
+
+    /// The class of a statement's text, in the session's dialect.
+    pub(super) fn classify(&self, sql: &[u8]) -> (Rc<StatementClass>, Option<Hint>) {
+        self.context.classes.borrow_mut().classify(sql, &self.state.dialect)
+    }
+
+    /// The connection that a statement goes to.
+    pub(super) fn slot_for(&mut self, class: &StatementClass, hint: Option<Hint>) -> Slot {
+        let fallback = match self.context.config.routing.fallback {
+            crate::config::Fallback::Primary => Fallback::Primary,
+            crate::config::Fallback::Error => Fallback::Error,
+        };
+        let usable = self.context.topology.readable().count();
+        let decided = route(class, hint, &self.state.facts(), &ReplicaFacts { usable, fallback });
+        tracing::trace!(session = self.handle.id(), target = %decided.target, reason = %decided.reason, "routed");
+        match (decided.target, decided.reason) {
+            (Target::Primary, _) => Slot::Primary,
+            (Target::Replica, _) => self.read_slot(),
+            // With no replica, opening one finds the error that routing.fallback asks for.
+            (Target::Own, _) => Slot::Replica,
+            (Target::Held, RouteReason::Held(PinReason::LastStatement)) => self.previous_slot(),
+            (Target::Held, _) => self.state.held_slot(),
+        }
+    }
+
+    /// Where the answer to a question about the previous statement is. Insert ids come from the primary alone.
+    fn previous_slot(&self) -> Slot {
+        let slot = self.state.previous;
+        let about_insert_id = asks_insert_id(self.payload());
+        if about_insert_id || self.backends.get(slot).is_none() { Slot::Primary } else { slot }
+    }
+
+    /// The connection for a command that only reads and has no text.
+    fn slot_for_read(&mut self) -> Slot {
+        if self.state.held().is_some() { self.state.held_slot() } else { self.read_slot() }
+    }
+
+    /// COM_INIT_DB.
+    async fn init_db(&mut self, whole: bool) -> Result<(), End> {
+        let schema = self.payload().get(1..).map(Into::into);
+        let slot = if self.state.held().is_some() { self.state.held_slot() } else { Slot::Primary };
+        let effects = Effects::USES_SCHEMA;
+        self.exchange(Plan { effects, whole, schema, ..Plan::new(slot, Command::InitDb) }).await
+    }
+
+    /// COM_FIELD_LIST.
+    async fn field_list(&mut self, whole: bool) -> Result<(), End> {
+        let slot = self.slot_for_read();
+        self.exchange(Plan { whole, repeatable: true, ..Plan::new(slot, Command::FieldList) }).await
+    }
+
+    async fn on_primary(&mut self, command: Command, whole: bool) -> Result<(), End> {
+        self.exchange(Plan { whole, ..Plan::new(Slot::Primary, command) }).await
+    }
+
+    /// COM_SET_OPTION: on the primary at once, on other connections before they are used next.
+    async fn set_option(&mut self, whole: bool) -> Result<(), End> {
+        let option = self.payload().get(1..3).and_then(|b| b.try_into().ok()).map(u16::from_le_bytes);
+        self.on_primary(Command::SetOption, whole).await?;
+        if self.seen.error.is_none() {
+            self.state.set_option(option);
+            self.brought_up_to_date(Slot::Primary);
+        }
+        Ok(())
+    }
+
+    /// COM_PROCESS_KILL.
+    async fn process_kill(&mut self) -> Result<(), End> {
+        let Some(id) = self.payload().get(1..5).and_then(|b| b.try_into().ok()).map(u32::from_le_bytes) else {
+            return self.answer_error(&ServerError::malformed_packet()).await;
+        };
+        let payload = self.kill(u64::from(id), Kill::Connection).await;
+        self.answer(&payload).await
+    }
+
+    /// COM_RESET_CONNECTION: really on the primary's connection; a replica's is left and opened anew when needed.
+    async fn reset_connection(&mut self, whole: bool) -> Result<(), End> {
+        self.on_primary(Command::ResetConnection, whole).await?;
+        if self.seen.error.is_some() {
+            return Ok(());
+        }
+        self.backends.drop_slot(Slot::Replica);
+        self.statements.clear();
+        self.state.reset(self.seen.status.unwrap_or(self.state.status));
+        let tracking = match self.backends.get_mut(Slot::Primary) {
+            Some(backend) => backend.connection.track().await.is_ok(),
+            None => false,
+        };
+        if !tracking {
+            self.backends.drop_slot(Slot::Primary);
+        }
+        self.brought_up_to_date(Slot::Primary);
+        Ok(())
+    }
+
+    /// COM_CHANGE_USER: a new session over the same connection of the client's.
+    async fn change_user(&mut self) -> Result<(), End> {
+        let Ok(change) = ChangeUser::parse(self.payload()) else {
+            return self.answer_error(&ServerError::malformed_packet()).await;
+        };
+        self.drop_command().await?;
+        self.backends.close().await;
+        self.statements.clear();
+        connection_phase::change_user(self, change).await?;
+        self.state = fresh_state(&self.context, &self.who);
+        self.begin().await
+    }
+}
+
+/// The state of a session that has just logged in.
+fn fresh_state(context: &Context, who: &Client) -> SessionState {
+    let identity = context.topology.identity();
+    SessionState::new(identity.status, who.account.schema.clone(), who.dialect(&identity))
+}
+
+/// The class of a text too long to be read: nothing is known of it.
+fn unread() -> Rc<StatementClass> {
+    Rc::new(StatementClass::not_read())
+}
+
+/// Whether a question about the previous statement is about its insert id.
+fn asks_insert_id(text: &[u8]) -> bool {
+    let names: [&[u8]; 2] = [b"insert_id", b"identity"];
+    names.iter().any(|name| text.windows(name.len()).any(|window| window.eq_ignore_ascii_case(name)))
+}
+
+/// Reads more of the client's input for a command that is looked at whole whatever its length.
+pub(super) async fn fill_whole(client: &mut PacketStream) -> Result<(), StreamError> {
+    while Header::peek(client.input()).is_none_or(|h| client.input().len() < HEADER_LEN + h.len) {
+        client.fill(READ_LEN).await?;
+    }
+    Ok(())
+}

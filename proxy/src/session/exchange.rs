@@ -1,0 +1,305 @@
+//! One command and its reply, over the right connection in the right state.
+
+use super::Session;
+use super::backends::{NoBackend, Slot};
+use super::end::{End, Side};
+use super::kill::Running;
+use super::relay::{Relay, RelayError, stream_command};
+use super::replay::{Brought, read_replies, replay};
+use super::walk::{Progress, Walk};
+use crate::io::PacketStream;
+use crate::protocol::command::Command;
+use crate::protocol::error_code::ServerError;
+use crate::protocol::packet::{HEADER_LEN, Header};
+use crate::protocol::reply::ReplyState;
+use crate::routing::Effects;
+
+/// What is to be done with the command at the front of the client's input.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) slot: Slot,
+    pub(super) command: Command,
+    /// What the statement does to the session, if the server answers OK.
+    pub(super) effects: Effects,
+    /// The schema that a successful USE enters, for servers that do not report it.
+    pub(super) schema: Option<Box<[u8]>>,
+    /// Whether it may run again elsewhere when its connection dies before it answered.
+    pub(super) repeatable: bool,
+    /// Whether all of it is in the input.
+    pub(super) whole: bool,
+    /// The client's id of the prepared statement that must be on the connection.
+    pub(super) statement: Option<u32>,
+    /// The id that the client is to see in the reply to COM_STMT_PREPARE.
+    pub(super) new_statement: Option<u32>,
+}
+
+impl Plan {
+    /// A command that changes nothing of the session's state.
+    pub(super) fn new(slot: Slot, command: Command) -> Self {
+        Self {
+            slot,
+            command,
+            effects: Effects::NONE,
+            schema: None,
+            repeatable: false,
+            whole: true,
+            statement: None,
+            new_statement: None,
+        }
+    }
+}
+
+/// How one attempt ended.
+pub(super) enum Attempt {
+    /// The reply is with the client.
+    Done,
+    /// The plan's slot was changed, or its connection dropped: once more.
+    Again,
+    /// The client has got an answer that is not the statement's.
+    Answered,
+}
+
+/// A read is tried on this many connections before its client hears of the trouble.
+const MAX_ATTEMPTS: usize = 4;
+
+impl Session {
+    /// Runs the plan; the command is taken off the input.
+    pub(super) async fn exchange(&mut self, mut plan: Plan) -> Result<(), End> {
+        for _ in 0..MAX_ATTEMPTS {
+            match self.open(plan.slot).await {
+                Ok(()) => {}
+                Err(NoBackend::UsePrimary) => {
+                    plan.slot = Slot::Primary;
+                    continue;
+                }
+                Err(NoBackend::Answer(payload)) => {
+                    self.seen.clear();
+                    self.seen.error = Some(0);
+                    return self.answer(&payload).await;
+                }
+                Err(NoBackend::End(end)) => return Err(end),
+            }
+            match self.attempt(&mut plan).await? {
+                Attempt::Done => return Ok(()),
+                Attempt::Answered => {
+                    self.seen.error = Some(0);
+                    return Ok(());
+                }
+                Attempt::Again => {}
+            }
+        }
+        let error = ServerError::telamon("no server kept its connection long enough to answer this read");
+        self.seen.error = Some(0);
+        self.answer_error(&error).await
+    }
+
+    async fn attempt(&mut self, plan: &mut Plan) -> Result<Attempt, End> {
+        self.seen.clear();
+        let up_to_date = self.is_up_to_date(plan.slot);
+        let mut replies = 0;
+        if !up_to_date {
+            match self.bring(plan).await? {
+                Some(count) => replies = count,
+                None => return Ok(Attempt::Again),
+            }
+        }
+        if let Some(id) = plan.statement {
+            match self.ready_statement(id, plan.slot).await {
+                Ok(()) => {}
+                Err(NotReady::Refused(payload)) => {
+                    self.answer(&payload).await?;
+                    return Ok(Attempt::Answered);
+                }
+                Err(NotReady::Lost(error)) => return self.lost(plan, error, None).await,
+            }
+        }
+        let Some(backend) = self.backends.get_mut(plan.slot) else { return Ok(Attempt::Again) };
+        let (server, connection_id) = (backend.connection.server().index, backend.connection.connection_id);
+        self.handle.set_running(Some(Running { server, connection_id }));
+        let mut walk = None;
+        match self.send_and_relay(plan, replies, &mut walk).await {
+            Ok(true) => self.finish(plan),
+            // The replay failed: what the statement answered was for nobody.
+            Ok(false) => {
+                self.handle.set_running(None);
+                self.state.give_up();
+                plan.slot = Slot::Primary;
+                return Ok(Attempt::Again);
+            }
+            Err(error) => return self.lost(plan, error, walk).await,
+        }
+        Ok(Attempt::Done)
+    }
+
+    fn is_up_to_date(&self, slot: Slot) -> bool {
+        let asked = slot == Slot::Primary || self.state.unreported.is_empty();
+        let at = |b: &super::backends::Backend| b.brought.is_up_to(self.state.version);
+        asked && self.backends.get(slot).is_some_and(at)
+    }
+
+    /// Queues what brings the connection to the session's state; answers how many replies that will have. `None`:
+    /// the plan has another slot now.
+    async fn bring(&mut self, plan: &mut Plan) -> Result<Option<usize>, End> {
+        if plan.slot == Slot::Replica && !self.state.unreported.is_empty() {
+            self.ask_unreported().await;
+        }
+        let Some(backend) = self.backends.get(plan.slot) else { return Ok(None) };
+        let (brought, server) = (backend.brought, backend.connection.server().clone());
+        let pinned = self.state.held().is_some() && self.state.held_slot() != plan.slot;
+        let Ok(replay) = replay(&self.state, brought) else {
+            self.state.give_up();
+            return self.without_replay(plan, &server.name);
+        };
+        if pinned && plan.slot == Slot::Replica {
+            plan.slot = Slot::Primary;
+            return Ok(None);
+        }
+        let version = self.state.version;
+        let Some(backend) = self.backends.get_mut(plan.slot) else { return Ok(None) };
+        let stream = &mut backend.connection.stream;
+        stream.queue(&replay.packets);
+        if plan.slot == Slot::Replica && plan.statement.is_none() {
+            backend.brought = Brought::all(version);
+            return Ok(Some(replay.replies)); // in front of the statement, in the same write
+        }
+        let capabilities = backend.connection.capabilities;
+        let sent = stream.flush().await.map_err(RelayError::Backend);
+        let ok = match sent {
+            Ok(()) => read_replies(stream, capabilities, replay.replies).await.unwrap_or(false),
+            Err(_) => false,
+        };
+        if ok {
+            backend.brought = Brought::all(version);
+            return Ok(Some(0));
+        }
+        self.backends.drop_slot(plan.slot);
+        self.state.give_up();
+        self.without_replay(plan, &server.name)
+    }
+
+    /// The state cannot be had on this connection: only the primary's own will do, if it is still there.
+    fn without_replay(&mut self, plan: &mut Plan, server: &str) -> Result<Option<usize>, End> {
+        if plan.slot == Slot::Replica {
+            plan.slot = Slot::Primary;
+            return Ok(None);
+        }
+        Err(self.end(ServerError::server_lost(server), Side::Backend))
+    }
+
+    /// Sends the command and relays its reply; false when the replay in front of it failed.
+    async fn send_and_relay(
+        &mut self,
+        plan: &Plan,
+        replies: usize,
+        walked: &mut Option<Walk>,
+    ) -> Result<bool, RelayError> {
+        let write_timeout = self.write_timeout();
+        let client_capabilities = self.who.account.capabilities;
+        let Self { client, backends, handle, seen, statements, .. } = self;
+        let Some(backend) = backends.get_mut(plan.slot) else { return Ok(false) };
+        let connection = &mut backend.connection;
+        let stream = &mut connection.stream;
+        let first = match plan.statement.and_then(|id| statements.get_mut(id)) {
+            Some(statement) => super::prepared::send_execute(client, stream, statement, plan).await?,
+            None => send(client, stream, plan.whole).await?,
+        };
+        let state = ReplyState::new(plan.command.reply_shape(), connection.capabilities);
+        if !read_replies(stream, connection.capabilities, replies).await? {
+            let mut walk = Walk::new(state, first, client_capabilities);
+            super::relay::discard_reply(stream, &mut walk, seen).await?;
+            return Ok(false);
+        }
+        let walk = walked.insert(Walk::new(state, first, client_capabilities).with_statement_id(plan.new_statement));
+        let mut relay = Relay { client, handle, seen, write_timeout };
+        while relay.reply(stream, walk).await? == Progress::LocalInfile {
+            if plan.whole {
+                relay.drop_front();
+            }
+            let next = relay.file(stream).await?;
+            walk.file_sent(next);
+        }
+        Ok(true)
+    }
+
+    /// Learns from the reply and takes the command off the input.
+    fn finish(&mut self, plan: &mut Plan) {
+        self.handle.set_running(None);
+        if plan.whole && !self.seen.asked_for_file {
+            consume_front(&mut self.client);
+        }
+        let up_to_date = self.is_up_to_date(plan.slot);
+        self.state.observe(plan.slot, plan.effects, &self.seen);
+        if self.seen.error.is_none()
+            && let Some(schema) = plan.schema.take()
+        {
+            self.state.entered(&schema);
+        }
+        self.state.previous = plan.slot;
+        if up_to_date {
+            self.brought_up_to_date(plan.slot);
+        }
+    }
+
+    /// The connection itself did what changed the session's state.
+    pub(super) fn brought_up_to_date(&mut self, slot: Slot) {
+        let version = self.state.version;
+        if let Some(backend) = self.backends.get_mut(slot) {
+            backend.brought = Brought::all(version);
+        }
+    }
+
+    /// The reply did not come through whole.
+    async fn lost(&mut self, plan: &mut Plan, error: RelayError, walk: Option<Walk>) -> Result<Attempt, End> {
+        let server = self.backends.get(plan.slot).map(|b| b.connection.server().clone());
+        let name = server.as_ref().map_or("unknown", |s| s.name.as_str()).to_owned();
+        match error {
+            RelayError::Client(error) => return Err(End::Client(error)),
+            RelayError::Killed => return Err(self.killed()),
+            RelayError::Backend(_) | RelayError::Malformed(_) => {}
+        }
+        self.handle.set_running(None);
+        let holds = self.state.held().is_some() && self.state.held_slot() == plan.slot;
+        self.backends.drop_slot(plan.slot);
+        tracing::warn!(session = self.handle.id(), server = name, %error, "connection to the server lost");
+        let started = walk.as_ref().is_some_and(Walk::has_started);
+        if plan.repeatable && plan.whole && !started && !holds && self.state.survives_loss_of(plan.slot) {
+            return Ok(Attempt::Again);
+        }
+        match walk.as_ref().and_then(Walk::next_sequence) {
+            Some(sequence) => self.client.set_sequence(sequence),
+            None if walk.is_some() => {
+                return Err(End::Backend { server: name, reason: error.to_string() });
+            }
+            None => self.client.set_sequence(1),
+        }
+        Err(self.end(ServerError::server_lost(&name), Side::Backend))
+    }
+}
+
+/// Why a prepared statement is not on a connection.
+pub(super) enum NotReady {
+    /// The server's ERR packet.
+    Refused(Vec<u8>),
+    /// The connection failed.
+    Lost(RelayError),
+}
+
+/// Takes a whole command off the front of the input.
+pub(super) fn consume_front(client: &mut PacketStream) {
+    if let Some(header) = Header::peek(client.input()) {
+        client.consume(HEADER_LEN + header.len);
+    }
+}
+
+/// Sends the command at the front of the input; answers the id of its reply's first packet. A whole one stays in
+/// the input until it is answered.
+async fn send(client: &mut PacketStream, backend: &mut PacketStream, whole: bool) -> Result<u8, RelayError> {
+    if !whole {
+        backend.flush().await?;
+        return stream_command(client, Some(backend)).await;
+    }
+    let end = Header::peek(client.input()).map_or(0, |header| HEADER_LEN + header.len);
+    backend.write(&client.input()[..end]).await?;
+    Ok(1)
+}
+
