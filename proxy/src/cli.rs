@@ -74,3 +74,61 @@ pub fn print(out: &mut impl Write, text: &str) -> io::Result<()> {
 fn counted(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_what_clap_can_work_with() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn each_command_is_read_with_its_options() {
+        let parsed = |line: &str| Cli::try_parse_from(line.split(' ')).map(|cli| cli.command);
+        assert!(matches!(parsed("telamon run"), Ok(Command::Run { config: None })));
+        assert!(matches!(parsed("telamon run --config f"), Ok(Command::Run { config: Some(_) })));
+        assert!(matches!(parsed("telamon check --config f"), Ok(Command::Check { connect: false, .. })));
+        assert!(matches!(
+            parsed("telamon check --config f --connect"),
+            Ok(Command::Check { connect: true, .. })
+        ));
+        assert!(matches!(parsed("telamon config-reference"), Ok(Command::ConfigReference)));
+        for wrong in ["telamon", "telamon serve", "telamon run --conf f", "telamon check f"] {
+            assert_eq!(parsed(wrong).unwrap_err().exit_code(), 2, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_good_file_is_summed_up_after_its_warnings() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("telamon.toml");
+        std::fs::write(&path, crate::config::reference().replace("weight = 0", "weight = 3")).unwrap();
+        let (config, text) = check(Some(&path)).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), config.warnings.len() + 1);
+        assert!(
+            lines[0].contains("servers[0].weight: has no effect") && lines[0].ends_with("(warning)"),
+            "{text}"
+        );
+        assert_eq!(lines[1], format!("{}: ok, 1 primary, 2 replicas, 1 user", path.display()));
+    }
+
+    #[test]
+    fn a_reader_that_has_seen_enough_is_no_error() {
+        struct Closed(io::ErrorKind);
+        impl Write for Closed {
+            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+                Err(self.0.into())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        assert!(print(&mut Closed(io::ErrorKind::BrokenPipe), "text").is_ok());
+        assert!(print(&mut Closed(io::ErrorKind::StorageFull), "text").is_err());
+    }
+}

@@ -366,3 +366,6 @@ pub enum LogFormat {
     /// One JSON object a line.
     Json,
 }
+
+#[cfg(test)]
+mod tests;

@@ -68,6 +68,11 @@ impl Report {
         }
     }
 
+    /// Whether further problems are only counted, so that no advice on them is worth working out.
+    fn is_full(&self) -> bool {
+        self.problems.borrow().len() >= PROBLEMS_KEPT
+    }
+
     /// Whether a problem of this very key was noted.
     pub(super) fn has_problem(&self, key: &str) -> bool {
         self.problems.borrow().iter().any(|problem| problem.key == key)
@@ -230,23 +235,27 @@ impl<'a> Section<'a> {
 
     /// Reports each key that was never asked for.
     pub(super) fn finish(self) {
-        for (key, _) in self.table.iter() {
-            if self.asked.contains(&key.get_ref().as_ref()) {
-                continue;
-            }
+        let unknown = self.table.iter().filter(|(key, _)| !self.asked.contains(&key.get_ref().as_ref()));
+        for (key, _) in unknown {
             let name: &str = key.get_ref();
-            let home = without_indexes(&self.path);
-            let advice = match suggest::nearest_key(&home, name) {
-                Some(path) if path.rsplit_once('.').map_or("", |(section, _)| section) == home => {
-                    let name = path.rsplit_once('.').map_or(path, |(_, name)| name);
-                    format!("did you mean {}?", self.key(name))
-                }
-                Some(path) => format!("did you mean {path}?"),
-                None => format!("known here: {}", suggest::known_in(&home).join(", ")),
-            };
+            let advice = if self.report.is_full() { String::new() } else { self.advice(name) };
             let line = self.report.line_of(key.span().start);
             self.report.problem_on(Some(line), &self.key(&bare(name)), format!("unknown key; {advice}"));
         }
+    }
+
+    /// What an unknown key may have been meant to be.
+    fn advice(&self, name: &str) -> String {
+        let home = without_indexes(&self.path);
+        let nearest = suggest::nearest_keys(&home, name);
+        if nearest.is_empty() {
+            return format!("known here: {}", suggest::known_in(&home).join(", "));
+        }
+        let shown = nearest.into_iter().map(|path| match path.rsplit_once('.').unwrap_or(("", path)) {
+            (section, name) if section == home => self.key(name),
+            _ => path.to_owned(),
+        });
+        format!("did you mean {}?", shown.collect::<Vec<_>>().join(" or "))
     }
 
     /// The value of a key, and its path.

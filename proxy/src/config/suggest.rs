@@ -7,6 +7,9 @@ use super::keys::KEYS;
 /// Longer names are nobody's slip of the pen, and comparing them would cost more than it tells.
 const LONGEST_COMPARED: usize = 64;
 
+/// Letters of difference that another section counts for.
+const ELSEWHERE: usize = 2;
+
 /// The nearest of some names, if it is near enough to have been meant.
 pub(super) fn nearest<'a>(wrong: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let wrong = comparable(wrong)?;
@@ -14,17 +17,26 @@ pub(super) fn nearest<'a>(wrong: &str, names: impl Iterator<Item = &'a str>) -> 
     scored.filter(|(distance, name)| near(*distance, name)).min().map(|(_, name)| name)
 }
 
-/// The nearest known key of a wrong one: by its own name in its own section first, then anywhere.
-/// `section` is the path without indexes; the answer is a whole path.
-pub(super) fn nearest_key(section: &str, wrong: &str) -> Option<&'static str> {
-    let wrong = comparable(wrong)?;
-    let scored = paths().filter_map(|path| {
+/// The nearest known keys of a wrong one, as whole paths in the reference's order: more than one where several
+/// sections have the name. A key of the same section is nearer than one of another. `section` is without indexes.
+pub(super) fn nearest_keys(section: &str, wrong: &str) -> Vec<&'static str> {
+    let Some(wrong) = comparable(wrong) else { return Vec::new() };
+    let mut least = usize::MAX;
+    let mut nearest = Vec::new();
+    for path in paths() {
         let (home, name) = path.rsplit_once('.').unwrap_or(("", path));
         let distance = damerau_levenshtein(&wrong, name);
-        let away = usize::from(home != section);
-        near(distance, name).then_some((distance + away, path))
-    });
-    scored.min().map(|(_, path)| path)
+        let with_way = if home == section { distance } else { distance + ELSEWHERE };
+        if !near(distance, name) || with_way > least || nearest.contains(&path) {
+            continue;
+        }
+        if with_way < least {
+            least = with_way;
+            nearest.clear();
+        }
+        nearest.push(path);
+    }
+    nearest
 }
 
 /// The names that a section knows, in the reference's order.
