@@ -3,6 +3,8 @@
 # ports, and looks whether they are the cluster that compose.yml promises. Ends what it started. About ten seconds.
 # Needs mariadb-server, mariadb-client and python3-yaml. PYTHON: the interpreter. TELAMON: its binary, to check telamon.toml.
 set -euo pipefail
+# Each server is a process group, so that a start that is cut off leaves nothing behind.
+set -m
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 work=$(mktemp -d -t telamon-docker.XXXXXX)
 python=${PYTHON:-python3}
@@ -12,7 +14,7 @@ declare -A pids=() ports=()
 finish() {
   local name code=$?
   ((code == 0)) || tail -n 20 "$work"/*.log || true
-  for name in "${!pids[@]}"; do stop "$name" || true; done
+  for name in "${!pids[@]}"; do stop "$name" KILL; done
   rm -rf "$work"
 }
 trap finish EXIT
@@ -48,8 +50,10 @@ start() {
 stop() {
   local pid=${pids[$1]}
   unset "pids[$1]"
-  kill -s "${2:-TERM}" "$pid" 2>/dev/null || true
+  kill -s "${2:-TERM}" -- "-$pid" 2>/dev/null || true
   wait "$pid" 2>/dev/null || true
+  # What a start that was cut off had begun ends a little later than the start itself.
+  while kill -0 -- "-$pid" 2>/dev/null; do sleep 0.05; done
 }
 
 # ask NAME USER PASSWORD SQL [OPTION…]
