@@ -13,7 +13,7 @@ declare -A pids=() ports=()
 
 finish() {
   local name code=$?
-  ((code == 0)) || tail -n 20 "$work"/*.log || true
+  ((code == 0)) || tail -n 60 "$work"/*.log || true
   for name in "${!pids[@]}"; do stop "$name" KILL; done
   rm -rf "$work"
 }

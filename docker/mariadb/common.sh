@@ -16,6 +16,10 @@ BIND=${BIND:-*}
 # Debian has the server outside an unprivileged user's PATH.
 PATH=$PATH:/usr/sbin
 
+# A server that starts deletes what it takes for leftovers of temporary tables in its TMPDIR, those of others included.
+export TMPDIR=$DATA/tmp
+mkdir -p "$TMPDIR"
+
 # A text as an SQL string literal.
 sql_string() {
   local text=$1

@@ -24,6 +24,8 @@ TELAMON=${TELAMON:-${CARGO_TARGET_DIR:-$root/target}/release/telamon}
 PATH=$PATH:/usr/sbin
 work=$(mktemp -d -t telamon-throughput.XXXXXX)
 samples=$work/samples.tsv
+# A server that starts deletes other servers' temporary tables where the directory is shared.
+export TMPDIR=$work
 # Where each target listens, and which process stands in the way.
 declare -A ports=() pids=()
 
