@@ -2,24 +2,21 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
-use std::time::{Duration, Instant};
-
-use mysql_async::prelude::Queryable;
+use std::sync::Arc;
 
 use super::certificate::Certificate;
 use super::daemon::Daemon;
 use super::directory::{LabDirectory, lab_base};
+use super::embedded::{self, EmbeddedServer, Store};
 use super::error::LabError;
 use super::port::free_ports;
 use super::program::Program;
-use super::server::Server;
+use super::server::{Backing, Server};
 use super::settings::{Options, ServerPlan};
-use super::{APP_PASSWORD, APP_USER, Flavor, Role, mariadb, mysql};
+use super::{APP_PASSWORD, APP_USER, Flavor, Role};
 
 const MEMBERS: [(&str, Role); 3] =
     [("primary", Role::Primary), ("replica1", Role::Replica), ("replica2", Role::Replica)];
-const CATCH_UP_LIMIT: Duration = Duration::from_secs(60);
-const ASK_AGAIN: Duration = Duration::from_millis(10);
 
 /// A running cluster; its servers are killed and its files removed when it is dropped.
 #[derive(Debug)]
@@ -38,32 +35,51 @@ impl Cluster {
     /// # Errors
     /// No server program, or why one did not start: see [`LabError`].
     pub async fn start(flavor: Flavor, options: Options) -> Result<Cluster, LabError> {
-        let program = Program::find(flavor)?;
         // Blocking: another process may hold the lock while it makes a template.
         let made = tokio::task::spawn_blocking(|| LabDirectory::create(&lab_base())).await;
         let directory = made.expect("making a directory does not panic")?;
+        match flavor {
+            Flavor::Embedded => Cluster::start_embedded(directory),
+            Flavor::MariaDb | Flavor::Mysql => Cluster::start_daemons(flavor, options, directory).await,
+        }
+    }
+
+    fn start_embedded(directory: LabDirectory) -> Result<Cluster, LabError> {
+        let certificate = Certificate::create(directory.path())?;
+        let store = Arc::new(Store::default());
+        let mut servers = Vec::new();
+        for ((server_id, (name, role)), port) in (1..).zip(MEMBERS).zip(free_ports(MEMBERS.len())?) {
+            let server = EmbeddedServer::new(name, role, server_id, port, Arc::clone(&store));
+            server.start()?;
+            servers.push(Server { backing: Backing::Embedded(server) });
+        }
+        let version = embedded::VERSION.to_owned();
+        Ok(Cluster { flavor: Flavor::Embedded, servers, certificate, version, _directory: directory })
+    }
+
+    async fn start_daemons(
+        flavor: Flavor,
+        options: Options,
+        directory: LabDirectory,
+    ) -> Result<Cluster, LabError> {
+        let program = Program::find(flavor)?;
         let certificate = Certificate::create(directory.path())?;
         let ports = free_ports(MEMBERS.len())?;
-        let servers: Vec<Server> = (1..)
-            .zip(MEMBERS)
-            .zip(ports)
-            .map(|((server_id, (name, role)), port)| {
-                let (directory, certificate) = (directory.path().join(name), certificate.clone());
-                let options = options.clone();
-                let plan = ServerPlan { name, role, server_id, port, directory, certificate, options };
-                Server { daemon: Daemon::new(flavor, program.clone(), plan) }
-            })
-            .collect();
-        let version = program.version;
-        let cluster = Cluster { flavor, servers, certificate, version, _directory: directory };
-        let [primary, replica1, replica2] = &cluster.servers[..] else { unreachable!("three members") };
-        let port = primary.address().port();
-        let template = primary.daemon.template(&lab_base()).await?;
+        let daemons = (1..).zip(MEMBERS).zip(ports).map(|((server_id, (name, role)), port)| {
+            let (directory, certificate) = (directory.path().join(name), certificate.clone());
+            let options = options.clone();
+            let plan = ServerPlan { name, role, server_id, port, directory, certificate, options };
+            Daemon::new(flavor, program.clone(), plan)
+        });
+        let daemons: Vec<Daemon> = daemons.collect();
+        let [primary, replica1, replica2] = &daemons[..] else { unreachable!("three members") };
+        let template = primary.template(&lab_base()).await?;
         tokio::try_join!(begin(primary, &template), begin(replica1, &template), begin(replica2, &template))?;
-        cluster.follow(replica1, port).await?;
-        cluster.follow(replica2, port).await?;
-        cluster.wait_for_semi_sync().await?;
-        Ok(cluster)
+        let port = primary.plan.port;
+        tokio::try_join!(replica1.follow(port), replica2.follow(port))?;
+        primary.wait_for_semi_sync(daemons.len() - 1).await?;
+        let servers = daemons.into_iter().map(|daemon| Server { backing: Backing::Daemon(daemon) }).collect();
+        Ok(Cluster { flavor, servers, certificate, version: program.version, _directory: directory })
     }
 
     /// The flavor it was started in.
@@ -108,82 +124,24 @@ impl Cluster {
         &self.certificate
     }
 
-    /// Makes `replica` follow the server on `port`.
-    async fn follow(&self, replica: &Server, port: u16) -> Result<(), LabError> {
-        let statements = match self.flavor {
-            Flavor::Mysql => mysql::follow(port),
-            Flavor::MariaDb | Flavor::Embedded => mariadb::follow(port),
-        };
-        replica.daemon.run(&statements).await
-    }
-
-    /// Waits until the primary knows both replicas as semi-sync ones, where the servers have semi-sync.
-    async fn wait_for_semi_sync(&self) -> Result<(), LabError> {
-        let statement = match self.flavor {
-            Flavor::Mysql => mysql::SEMI_SYNC_REPLICAS,
-            Flavor::MariaDb | Flavor::Embedded => mariadb::SEMI_SYNC_REPLICAS,
-        };
-        let primary = self.primary();
-        let mut root = primary.connect_root().await?;
-        let deadline = Instant::now() + CATCH_UP_LIMIT;
-        loop {
-            let row: Option<(String, usize)> = root
-                .query_first(statement)
-                .await
-                .map_err(|source| primary.daemon.refused(statement, source))?;
-            match row {
-                Some((_, known)) if known < self.replicas().len() => {}
-                Some(_) | None => break,
-            }
-            if Instant::now() > deadline {
-                return Err(primary.daemon.timeout("see its replicas", CATCH_UP_LIMIT));
-            }
-            tokio::time::sleep(ASK_AGAIN).await;
-        }
-        drop(root.disconnect().await);
-        Ok(())
-    }
-
     /// Waits until every running replica has all that the primary has written so far, at most 60 s.
     ///
     /// # Errors
     /// [`LabError::Timeout`] naming the replica that is behind; [`LabError::Statement`] where one cannot be asked.
     pub async fn wait_for_replicas(&self) -> Result<(), LabError> {
-        let position = match self.flavor {
-            Flavor::Mysql => mysql::POSITION,
-            Flavor::MariaDb | Flavor::Embedded => mariadb::POSITION,
+        let Backing::Daemon(primary) = &self.primary().backing else {
+            return Ok(()); // one store: never behind
         };
-        let primary = self.primary();
-        let mut root = primary.connect_root().await?;
-        let written: Option<String> =
-            root.query_first(position).await.map_err(|source| primary.daemon.refused(position, source))?;
-        drop(root.disconnect().await);
-        let written = written.unwrap_or_default().replace('\n', "");
-        if written.is_empty() {
-            return Ok(());
-        }
+        let position = primary.position().await?;
         for replica in self.replicas().iter().filter(|replica| replica.is_running()) {
-            self.wait_for_position(replica, &written).await?;
+            match &replica.backing {
+                Backing::Daemon(daemon) if !position.is_empty() => {
+                    daemon.wait_for_position(&position).await?;
+                }
+                Backing::Daemon(_) | Backing::Embedded(_) => {}
+            }
         }
         Ok(())
-    }
-
-    async fn wait_for_position(&self, replica: &Server, position: &str) -> Result<(), LabError> {
-        let seconds = CATCH_UP_LIMIT.as_secs();
-        let statement = match self.flavor {
-            Flavor::Mysql => mysql::caught_up(position, seconds),
-            Flavor::MariaDb | Flavor::Embedded => mariadb::caught_up(position, seconds),
-        };
-        let mut root = replica.connect_root().await?;
-        let answer: Option<i64> = root
-            .query_first(&statement)
-            .await
-            .map_err(|source| replica.daemon.refused(&statement, source))?;
-        drop(root.disconnect().await);
-        match answer {
-            Some(0) => Ok(()),
-            _ => Err(replica.daemon.timeout("catch up with the primary", CATCH_UP_LIMIT)),
-        }
     }
 
     /// A complete configuration for `telamon run`, listening on 127.0.0.1 at `listen_port`.
@@ -222,7 +180,7 @@ impl Cluster {
 }
 
 /// Gives a server its data and starts it.
-async fn begin(server: &Server, template: &Path) -> Result<(), LabError> {
-    server.daemon.make_data(template).await?;
-    server.daemon.start().await
+async fn begin(daemon: &Daemon, template: &Path) -> Result<(), LabError> {
+    daemon.make_data(template).await?;
+    daemon.start().await
 }

@@ -18,6 +18,7 @@ use super::{Flavor, mariadb, mysql};
 
 const START_LIMIT: Duration = Duration::from_secs(60);
 const STOP_LIMIT: Duration = Duration::from_secs(30);
+const CATCH_UP_LIMIT: Duration = Duration::from_secs(60);
 const ASK_AGAIN: Duration = Duration::from_millis(10);
 
 /// A mysqld or mariadbd that may be started, ended and started again on the same port and data.
@@ -140,7 +141,7 @@ impl Daemon {
         })
     }
 
-    pub(crate) fn timeout(&self, action: &'static str, limit: Duration) -> LabError {
+    fn timeout(&self, action: &'static str, limit: Duration) -> LabError {
         let server = self.plan.name.to_owned();
         LabError::Timeout { server, action, seconds: limit.as_secs(), log: self.log_tail() }
     }
@@ -166,11 +167,70 @@ impl Daemon {
 
     async fn connect(&self) -> Result<Conn, LabError> {
         let connected = Conn::new(self.root_over_socket()).await;
-        connected.map_err(|source| self.refused("connect as root over the socket", source))
+        connected.map_err(|source| self.refused("connect as root", source))
     }
 
-    pub(crate) fn refused(&self, statement: &str, source: mysql_async::Error) -> LabError {
+    fn refused(&self, statement: &str, source: mysql_async::Error) -> LabError {
         LabError::Statement { server: self.plan.name.to_owned(), statement: statement.to_owned(), source }
+    }
+
+    /// Makes this server a replica of the one on `port`.
+    pub(crate) async fn follow(&self, port: u16) -> Result<(), LabError> {
+        match self.flavor {
+            Flavor::Mysql => self.run(&mysql::follow(port)).await,
+            Flavor::MariaDb | Flavor::Embedded => self.run(&mariadb::follow(port)).await,
+        }
+    }
+
+    /// Waits until this primary knows `wanted` semi-sync replicas; at once where the server has no semi-sync.
+    pub(crate) async fn wait_for_semi_sync(&self, wanted: usize) -> Result<(), LabError> {
+        let statement = match self.flavor {
+            Flavor::Mysql => mysql::SEMI_SYNC_REPLICAS,
+            Flavor::MariaDb | Flavor::Embedded => mariadb::SEMI_SYNC_REPLICAS,
+        };
+        let mut root = self.connect().await?;
+        let deadline = Instant::now() + CATCH_UP_LIMIT;
+        loop {
+            let row: Option<(String, usize)> =
+                root.query_first(statement).await.map_err(|source| self.refused(statement, source))?;
+            if row.is_none_or(|(_, known)| known >= wanted) {
+                drop(root.disconnect().await);
+                return Ok(());
+            }
+            if Instant::now() > deadline {
+                return Err(self.timeout("see its replicas", CATCH_UP_LIMIT));
+            }
+            tokio::time::sleep(ASK_AGAIN).await;
+        }
+    }
+
+    /// The GTIDs of all that this primary has written; empty before the first write.
+    pub(crate) async fn position(&self) -> Result<String, LabError> {
+        let statement = match self.flavor {
+            Flavor::Mysql => mysql::POSITION,
+            Flavor::MariaDb | Flavor::Embedded => mariadb::POSITION,
+        };
+        let mut root = self.connect().await?;
+        let position: Option<String> =
+            root.query_first(statement).await.map_err(|source| self.refused(statement, source))?;
+        drop(root.disconnect().await);
+        Ok(position.unwrap_or_default().replace('\n', ""))
+    }
+
+    /// Waits until this replica has applied all of `position`.
+    pub(crate) async fn wait_for_position(&self, position: &str) -> Result<(), LabError> {
+        let statement = match self.flavor {
+            Flavor::Mysql => mysql::caught_up(position, CATCH_UP_LIMIT.as_secs()),
+            Flavor::MariaDb | Flavor::Embedded => mariadb::caught_up(position, CATCH_UP_LIMIT.as_secs()),
+        };
+        let mut root = self.connect().await?;
+        let answer: Option<i64> =
+            root.query_first(&statement).await.map_err(|source| self.refused(&statement, source))?;
+        drop(root.disconnect().await);
+        match answer {
+            Some(0) => Ok(()),
+            _ => Err(self.timeout("catch up with the primary", CATCH_UP_LIMIT)),
+        }
     }
 
     /// This program's template: a data directory with accounts, made here where it is missing.

@@ -1,6 +1,7 @@
 //! What can go wrong in the lab: each variant names the thing, the reason and, where there is one, the mend.
 
 use std::io;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use thiserror::Error;
@@ -103,6 +104,18 @@ pub enum LabError {
     NotAProcess {
         /// The server's name in the cluster.
         server: String,
+    },
+    /// An embedded server could not listen.
+    #[error(
+        "{server} (embedded) cannot listen on {address}: {source}; start the cluster again for new ports"
+    )]
+    Embedded {
+        /// The server's name in the cluster.
+        server: String,
+        /// The address it should listen on.
+        address: SocketAddr,
+        /// The operating system's answer.
+        source: io::Error,
     },
     /// A statement of the lab itself was refused.
     #[error("{server} refused {statement:?}: {source}")]

@@ -16,6 +16,7 @@ mod certificate;
 mod cluster;
 mod daemon;
 mod directory;
+mod embedded;
 mod error;
 mod mariadb;
 mod mysql;
