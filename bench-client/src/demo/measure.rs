@@ -62,6 +62,9 @@ pub(super) async fn measure(
 ) -> Result<Measured, DemoError> {
     let slices = ROUNDS * u32::try_from(ORDER.len()).expect("four");
     let slice: Duration = plan.time / slices;
+    // Not counted: caches fill, connections behind the proxy are opened.
+    proxy.run(plan, slice).await?;
+    direct.run(plan, slice).await?;
     let mut before = counters.read().await?;
     let (mut by_proxy, mut by_direct) = (SideResult::empty(before.len()), SideResult::empty(before.len()));
     let mut ratios = Vec::new();

@@ -8,9 +8,8 @@ use crate::report::{Align, Table, thousands};
 
 /// Prints what was found; true where the split is proved.
 pub(super) fn print(cluster: &Cluster, results: &[Measured]) -> bool {
-    println!(
-        "\nStatements that each server counted itself (Com_select; Com_insert + Com_update + Com_delete)\n"
-    );
+    println!("\nStatements of account app, as each server counted them itself");
+    println!("(reads: SELECT; writes: INSERT, UPDATE, DELETE)\n");
     println!("{}", counts_table(cluster, results));
     let objections: Vec<String> =
         results.iter().filter_map(|result| objection(&proxied(cluster, result))).collect();
@@ -39,9 +38,9 @@ fn counts_table(cluster: &Cluster, results: &[Measured]) -> Table {
         ("workload", Align::Left),
         ("server", Align::Left),
         ("telamon reads", Align::Right),
-        ("writes", Align::Right),
+        ("telamon writes", Align::Right),
         ("direct reads", Align::Right),
-        ("writes", Align::Right),
+        ("direct writes", Align::Right),
     ]);
     for result in results {
         for (at, server) in cluster.servers().iter().enumerate() {

@@ -11,9 +11,9 @@ use crate::plan::Plan;
 /// What a statement does, as the servers' own counters tell it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// Counted by `Com_select`.
+    /// SELECT.
     Read,
-    /// Counted by `Com_insert`, `Com_update` or `Com_delete`.
+    /// INSERT, UPDATE or DELETE.
     Write,
     /// BEGIN or COMMIT.
     Transaction,
