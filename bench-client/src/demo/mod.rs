@@ -4,6 +4,8 @@
 mod measure;
 mod show;
 mod split;
+#[cfg(test)]
+mod tests;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

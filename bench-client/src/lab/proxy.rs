@@ -9,6 +9,8 @@ use rustix::process::Signal;
 use thiserror::Error;
 use tokio::net::TcpStream;
 
+use super::directory::{LabDirectory, lab_base};
+use super::error::LabError;
 use super::process::{ChildProcess, bound_command};
 
 const START_LIMIT: Duration = Duration::from_secs(20);
@@ -36,6 +38,9 @@ pub enum ProxyError {
         /// The operating system's answer.
         source: std::io::Error,
     },
+    /// The lab's directory.
+    #[error(transparent)]
+    Lab(#[from] LabError),
     /// Its configuration or log could not be written, or the program not run.
     #[error("cannot {action} {path}: {source}")]
     Start {
@@ -77,7 +82,7 @@ pub struct Proxy {
     program: PathBuf,
     address: SocketAddr,
     // The configuration and the log; removed with this.
-    directory: tempfile::TempDir,
+    directory: LabDirectory,
 }
 
 impl Proxy {
@@ -123,8 +128,9 @@ impl Proxy {
         address: SocketAddr,
     ) -> Result<Proxy, ProxyError> {
         Proxy::check_port(address)?;
-        let directory =
-            tempfile::tempdir().map_err(start_error("create a directory in", &std::env::temp_dir()))?;
+        // Blocking: another process may hold the lock while it makes a template.
+        let made = tokio::task::spawn_blocking(|| LabDirectory::create(&lab_base())).await;
+        let directory = made.expect("making a directory does not panic")?;
         let config_path = directory.path().join("telamon.toml");
         fs::write(&config_path, configuration).map_err(start_error("write", &config_path))?;
         let log_path = directory.path().join("telamon.log");
@@ -180,6 +186,9 @@ impl Proxy {
         let text = fs::read(self.directory.path().join("telamon.log")).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
         let lines: Vec<&str> = text.lines().collect();
+        if lines.is_empty() {
+            return "(nothing)".to_owned();
+        }
         lines[lines.len().saturating_sub(20)..].join("\n")
     }
 
