@@ -191,7 +191,7 @@ fn query(reader: &mut Reader<'_>) -> Findings {
     let mut lists: Vec<usize> = Vec::new();
     let mut first = true;
     while !reader.at_end() {
-        if reader.at_word("WITH") && (first || reader.last_is(Kind::Open)) {
+        if reader.at_word("WITH") && (first || query_may_start(reader)) {
             lists.push(reader.depth);
         } else if lists.last() == Some(&reader.depth) && list_ends(reader) {
             lists.pop();
@@ -211,6 +211,12 @@ fn query(reader: &mut Reader<'_>) -> Findings {
 
 fn at_main_query(reader: &Reader<'_>) -> bool {
     reader.at_any(&["SELECT", "VALUES", "TABLE"])
+}
+
+/// Whether the token before this one lets a query start here.
+fn query_may_start(reader: &Reader<'_>) -> bool {
+    reader.last_is(Kind::Open)
+        || ["UNION", "EXCEPT", "INTERSECT", "ALL", "DISTINCT"].iter().any(|word| reader.last_is_word(word))
 }
 
 /// Whether a list of common table expressions ends before this token, at the list's depth.
@@ -285,12 +291,16 @@ fn table_description(reader: &mut Reader<'_>) -> Findings {
     if !reader.at_name() {
         return not_understood(reader);
     }
-    for _ in 0..4 {
-        let fits = reader.at_name() || reader.at(Kind::Dot) || reader.at(Kind::String);
-        if reader.at_end() || !fits {
-            break;
+    body.token(reader);
+    reader.bump();
+    if reader.at(Kind::Dot) {
+        reader.bump();
+        if !reader.at_name() {
+            return not_understood(reader);
         }
-        body.token(reader);
+        reader.bump();
+    }
+    if reader.at_name() || reader.at(Kind::String) {
         reader.bump();
     }
     if reader.at_end() { body.findings } else { not_understood(reader) }

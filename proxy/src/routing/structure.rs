@@ -22,8 +22,24 @@ pub(super) fn is_broken(reader: &Reader<'_>, word: &str, windows: bool) -> bool 
                 || word == "AS" && (windows || first.kind == Kind::Close || is_any(&first, &window))
                 || matches!(word, "FROM" | "JOIN") && is_table(first, behind))
         }
+        "TABLE" => !is_table_query(behind),
         _ => false,
     }
+}
+
+/// Behind `TABLE`: the name, and what may follow it.
+fn is_table_query<'a>(mut behind: impl Iterator<Item = Token<'a>>) -> bool {
+    let is_name =
+        |token: &Token<'_>| matches!(token.kind, Kind::Word | Kind::QuotedName | Kind::NameAfterDot);
+    let named = behind.next().is_some_and(|token| is_name(&token));
+    let after = match behind.next() {
+        Some(dot) if dot.kind == Kind::Dot => behind.nth(1),
+        after => after,
+    };
+    let ends = ["ORDER", "LIMIT", "UNION", "EXCEPT", "INTERSECT", "INTO", "FOR"];
+    named
+        && after
+            .is_none_or(|token| matches!(token.kind, Kind::Close | Kind::Semicolon) || is_any(&token, &ends))
 }
 
 fn is_any(token: &Token<'_>, words: &[&str]) -> bool {
@@ -40,6 +56,13 @@ fn skip_open<'a>(
 ) -> Option<Token<'a>> {
     first.into_iter().chain(behind).find(|token| token.kind != Kind::Open)
 }
+
+/// Heads of statements that are reserved words, so that no table is named so without quotes.
+const RESERVED_HEADS: &[&str] = &[
+    "ALTER", "ANALYZE", "CALL", "CREATE", "DESC", "DESCRIBE", "DROP", "EXPLAIN", "GET", "GRANT", "KILL",
+    "LOAD", "LOCK", "OPTIMIZE", "PURGE", "RELEASE", "RENAME", "RESIGNAL", "REVOKE", "SET", "SHOW", "SIGNAL",
+    "UNLOCK", "USE",
+];
 
 /// `t`, `db.t`, `t alias`, `t AS alias`, with a join, another table or the parenthesis behind it.
 fn is_table<'a>(first: Token<'a>, behind: impl Iterator<Item = Token<'a>>) -> bool {
@@ -69,6 +92,9 @@ fn is_table<'a>(first: Token<'a>, behind: impl Iterator<Item = Token<'a>>) -> bo
     let mut names = usize::from(is_name(&first));
     if names == 0 {
         return first.kind == Kind::Dot;
+    }
+    if is_any(&first, RESERVED_HEADS) {
+        return false;
     }
     for token in behind {
         if goes_on(&token) || token.kind == Kind::Open && names == 1 {
