@@ -36,16 +36,18 @@ for need in $needs; do
 done
 ((${#missing[@]} > 0)) || exit 0
 
+purpose=$1
+
+# give_up WHY
 give_up() {
   echo "$1" >&2
   echo "Missing here, by the names of Debian's packages: ${missing[*]}" >&2
-  if [[ ${purpose:?} == demo ]]; then
+  if [[ $purpose == demo ]] && have cc; then
     echo 'The demo goes on with the servers it brings itself.' >&2
     exit 0
   fi
   exit 1
 }
-purpose=$1
 
 command -v apt-get >/dev/null || give_up 'This machine has no apt-get: install what is missing in its own way.'
 [[ $(id -u) == 0 ]] || give_up "To install what is missing: sudo apt-get install ${missing[*]}"
