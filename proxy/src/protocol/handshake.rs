@@ -124,7 +124,8 @@ impl Response {
         let with_schema = capabilities.contains(Flags::CLIENT_CONNECT_WITH_DB);
         let schema = if with_schema { some_text(reader.nul_or_end_bytes()) } else { None };
         let with_plugin = capabilities.contains(Flags::CLIENT_PLUGIN_AUTH);
-        let plugin = if with_plugin { some_text(reader.nul_or_end_bytes()) } else { None };
+        // An empty name is a plugin that nobody knows, which is not the same as a client too old to name one.
+        let plugin = with_plugin.then(|| reader.nul_or_end_bytes().to_vec());
         let with_attributes = capabilities.contains(Flags::CLIENT_CONNECT_ATTRS) && !reader.is_empty();
         let attributes = if with_attributes { reader.lenenc_bytes()?.to_vec() } else { Vec::new() };
         Ok(Self { capabilities, max_packet, collation, user, auth, schema, plugin, attributes })

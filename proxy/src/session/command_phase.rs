@@ -91,8 +91,14 @@ impl Session {
             };
             match self.client.fill_unless(stop).await? {
                 None => {}
-                Some(Signal::Kill) => return Err(self.killed()),
-                Some(Signal::Drain) => return Err(self.end(ServerError::shutdown(), Side::Proxy)),
+                Some(signal) => {
+                    // What is said to a client that asked nothing answers the command it sends next.
+                    self.client.set_sequence(1);
+                    return Err(match signal {
+                        Signal::Kill => self.killed(),
+                        Signal::Drain => self.end(ServerError::shutdown(), Side::Proxy),
+                    });
+                }
             }
         }
     }
@@ -127,7 +133,11 @@ impl Session {
             Command::Quit => Err(End::Quit),
             Command::InitDb => self.init_db(whole).await,
             Command::FieldList => self.field_list(whole).await,
-            Command::Statistics | Command::Debug => self.on_primary(command, whole).await,
+            Command::Statistics
+            | Command::Debug
+            | Command::Refresh
+            | Command::Shutdown
+            | Command::ProcessInfo => self.on_primary(command, whole).await,
             Command::SetOption => self.set_option(whole).await,
             Command::ProcessKill => self.process_kill().await,
             Command::ChangeUser => self.change_user().await,
@@ -142,8 +152,9 @@ impl Session {
         let (class, hint) = if whole { self.classify(&self.payload()[1..]) } else { (unread(), None) };
         if let Some(KillTarget { connection_id: Some(id), query_only }) = class.kill {
             let kill = if query_only { Kill::Query } else { Kill::Connection };
-            let payload = self.kill(id, kill).await;
-            return self.answer(&payload).await;
+            if let Some(payload) = self.kill(id, kill).await {
+                return self.answer(&payload).await;
+            }
         }
         let slot = self.slot_for(&class, hint);
         let schema = class.schema.clone();
@@ -224,8 +235,10 @@ impl Session {
         let Some(id) = self.payload().get(1..5).and_then(|b| b.try_into().ok()).map(u32::from_le_bytes) else {
             return self.answer_error(&ServerError::malformed_packet()).await;
         };
-        let payload = self.kill(u64::from(id), Kill::Connection).await;
-        self.answer(&payload).await
+        match self.kill(u64::from(id), Kill::Connection).await {
+            Some(payload) => self.answer(&payload).await,
+            None => self.on_primary(Command::ProcessKill, true).await,
+        }
     }
 
     /// COM_RESET_CONNECTION: really on the primary's connection; a replica's is left and opened anew when needed.

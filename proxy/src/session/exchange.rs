@@ -8,7 +8,7 @@ use super::relay::{Relay, RelayError, consume_front, discard_reply, stream_comma
 use super::replay::{Brought, Replayed, Replies, read_replies, replay};
 use super::walk::{Progress, Walk};
 use crate::io::PacketStream;
-use crate::protocol::command::Command;
+use crate::protocol::command::{Command, ReplyShape};
 use crate::protocol::error_code::ServerError;
 use crate::protocol::packet::{HEADER_LEN, Header};
 use crate::protocol::reply::ReplyState;
@@ -18,7 +18,7 @@ use crate::routing::Effects;
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) slot: Slot,
-    pub(super) command: Command,
+    pub(super) shape: ReplyShape,
     /// What the statement does to the session, if the server answers OK.
     pub(super) effects: Effects,
     /// The schema that a successful USE enters, for servers that do not report it.
@@ -38,7 +38,7 @@ impl Plan {
     pub(super) fn new(slot: Slot, command: Command) -> Self {
         Self {
             slot,
-            command,
+            shape: command.reply_shape(),
             effects: Effects::NONE,
             schema: None,
             repeatable: false,
@@ -228,7 +228,7 @@ impl Session {
             Some(statement) => super::prepared::send_execute(client, stream, statement, plan).await?,
             None => send(client, stream, plan.whole).await?,
         };
-        let state = ReplyState::new(plan.command.reply_shape(), connection.capabilities);
+        let state = ReplyState::new(plan.shape, connection.capabilities);
         let replayed = read_replies(connection, replies).await?;
         let stream = &mut connection.stream;
         if replayed != Replayed::Done {

@@ -9,7 +9,7 @@ use super::relay::{RelayError, stream_command};
 use super::statement_map::Statement;
 use crate::backend::ConnectError;
 use crate::io::{PacketStream, StreamError};
-use crate::protocol::command::Command;
+use crate::protocol::command::{Command, ReplyShape};
 use crate::protocol::error_code::ServerError;
 use crate::protocol::packet::{HEADER_LEN, Header};
 use crate::protocol::prepared_statement::{Execute, long_data, set_statement_id, statement_id};
@@ -63,10 +63,15 @@ impl Session {
             statement.forget_long_data();
             return self.answer_error(&ServerError::long_data_too_long()).await;
         }
-        let (class, hint) = (statement.class.clone(), statement.hint);
+        let (class, hint, parameters) = (statement.class.clone(), statement.hint, statement.parameters);
+        let Ok(head) = Execute::parse(self.payload(), parameters) else {
+            return self.answer_error(&ServerError::malformed_packet()).await;
+        };
+        let shape = if head.cursor == 0 { ReplyShape::Results } else { ReplyShape::ResultsOrCursor };
         let slot = self.slot_for(&class, hint);
-        let plan = Plan { effects: class.effects, whole, statement: Some(id), ..Plan::new(slot, Command::StmtExecute) };
-        let ran_on = self.exchange(Plan { repeatable: class.kind.is_repeatable(), ..plan }).await?;
+        let plan = Plan { effects: class.effects, whole, shape, ..Plan::new(slot, Command::StmtExecute) };
+        let repeatable = class.kind.is_repeatable();
+        let ran_on = self.exchange(Plan { repeatable, statement: Some(id), ..plan }).await?;
         let cursor = self.seen.cursor.then_some(ran_on);
         if let Some(statement) = self.statements.get_mut(id) {
             statement.forget_long_data();
@@ -189,8 +194,9 @@ impl Session {
         let Some(statement) = self.statements.get_mut(id) else {
             return self.answer_error(&ServerError::unknown_statement(id, "mysqld_stmt_fetch")).await;
         };
+        let product = self.context.topology.identity().product();
         let Some((slot, on)) = statement.cursor.and_then(|slot| Some((slot, statement.on(slot)?))) else {
-            return self.answer_error(&ServerError::no_open_cursor(id)).await;
+            return self.answer_error(&ServerError::no_open_cursor(id, product)).await;
         };
         set_statement_id(self.client.input_mut().get_mut(HEADER_LEN..).unwrap_or_default(), on.id);
         self.exchange(Plan::new(slot, Command::StmtFetch)).await?;

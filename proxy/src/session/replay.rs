@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn only_what_a_connection_lacks_is_sent_and_in_one_statement() {
-        let state = state_after(b"\x00\x0d\x08sql_mode\x03A'B\x00\x10\x0dwait_timeout\x0277");
+        let state = state_after(b"\x00\x0d\x08sql_mode\x03A'B\x00\x10\x0cwait_timeout\x0277");
         let brought = Brought { variables: 0, ..Brought::all(state.version) };
         let replay = replay(&state, Slot::Replica, brought).expect("plain values");
         assert_eq!(replay.replies, Replies { wait: false, oks: 1 });

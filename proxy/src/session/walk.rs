@@ -172,7 +172,10 @@ impl Walk {
                 seen.no_report = matches!(packet, Packet::Eof(_));
                 seen.cursor = status.contains(StatusFlags::SERVER_STATUS_CURSOR_EXISTS);
                 let reported = status.contains(StatusFlags::SERVER_SESSION_STATE_CHANGED);
-                if reported && matches!(packet, Packet::Ok(_)) {
+                if reported && seen.no_report {
+                    let status = status & !StatusFlags::SERVER_SESSION_STATE_CHANGED;
+                    bytes[body.start + 3..body.start + 5].copy_from_slice(&status.bits().to_le_bytes());
+                } else if reported {
                     return self.without_report(bytes, start, body, seen);
                 }
             }
