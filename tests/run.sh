@@ -76,7 +76,8 @@ shellcheck_all() {
 }
 
 tests() {
-  stage 'build' cargo build --locked --workspace --bins
+  # Tests and programs in one go: alone, the programs would need other features of the same crates, all built twice.
+  stage 'build' cargo build --locked --workspace --bins --tests
   if cargo nextest --version >/dev/null 2>&1; then
     stage 'tests' cargo nextest run --locked --workspace --no-fail-fast
     stage 'documentation tests' cargo test --locked --workspace --doc --no-fail-fast
