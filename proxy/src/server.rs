@@ -3,7 +3,7 @@
 use crate::backend::Connector;
 use crate::config::{Config, ListenAddress, TlsClientMode};
 use crate::io::tls::{self, TlsError};
-use crate::listener::{Listener, ListenError};
+use crate::listener::{ListenError, Listener};
 use crate::monitor;
 use crate::protocol::auth::{AuthError, RsaKey};
 use crate::protocol::error_code::ServerError;

@@ -20,6 +20,7 @@ use crate::protocol::response;
 use crate::routing::{
     Effects, Fallback, Hint, KillTarget, PinReason, ReplicaFacts, RouteReason, StatementClass, Target, route,
 };
+use crate::topology::Health;
 use std::rc::Rc;
 use std::task::Poll;
 
@@ -35,12 +36,24 @@ impl Session {
     pub(super) fn new(context: Rc<Context>, handle: Rc<Handle>, client: PacketStream, who: Client) -> Self {
         let state = fresh_state(&context, &who);
         let (statements, backends) = (StatementMap::default(), super::Backends::default());
-        Self { context, handle, client, who, state, statements, backends, seen: super::Observation::default() }
+        Self {
+            context,
+            handle,
+            client,
+            who,
+            state,
+            statements,
+            backends,
+            seen: super::Observation::default(),
+        }
     }
 
     /// Enters the schema that the client asked for, and tells it that it is logged in.
     pub(super) async fn begin(&mut self) -> Result<(), End> {
-        if self.state.schema.is_some() {
+        let topology = &self.context.topology;
+        // While there is no primary, reads go on: the schema is entered where the first of them runs.
+        let only_reads = topology.primary().health() == Health::Down && topology.readable().next().is_some();
+        if self.state.schema.is_some() && !only_reads {
             match self.open(Slot::Primary).await {
                 Ok(()) => {}
                 Err(NoBackend::Answer(payload)) => {
@@ -161,7 +174,12 @@ impl Session {
         let plan = Plan { effects: class.effects, whole, ..Plan::new(slot, Command::Query) };
         let repeatable = class.kind.is_repeatable();
         let released = class.effects.contains(Effects::ENDS_SESSION);
+        let tracking =
+            class.effects.contains(Effects::SETS_SESSION_VARIABLES) && names_tracking(self.payload());
         self.exchange(Plan { repeatable, schema, ..plan }).await?;
+        if tracking {
+            self.tracking_changed().await;
+        }
         if released && self.seen.error.is_none() { Err(End::Released) } else { Ok(()) }
     }
 
@@ -230,9 +248,21 @@ impl Session {
         Ok(())
     }
 
+    /// The client set session_track_*: what it wants is noted, and Telamon's own tracking switched on again.
+    pub(super) async fn tracking_changed(&mut self) {
+        let slot = if self.state.held().is_some() { self.state.held_slot() } else { Slot::Primary };
+        let Some(backend) = self.backends.get_mut(slot) else { return };
+        match backend.connection.tracked().await {
+            Ok(wanted) => self.seen.wanted = wanted,
+            // Whatever went wrong, nothing is learned from this connection any more.
+            Err(_) => self.state.give_up(),
+        }
+    }
+
     /// COM_PROCESS_KILL.
     async fn process_kill(&mut self) -> Result<(), End> {
-        let Some(id) = self.payload().get(1..5).and_then(|b| b.try_into().ok()).map(u32::from_le_bytes) else {
+        let Some(id) = self.payload().get(1..5).and_then(|b| b.try_into().ok()).map(u32::from_le_bytes)
+        else {
             return self.answer_error(&ServerError::malformed_packet()).await;
         };
         match self.kill(u64::from(id), Kill::Connection).await {
@@ -290,8 +320,16 @@ fn unread() -> Rc<StatementClass> {
 
 /// Whether a question about the previous statement is about its insert id.
 fn asks_insert_id(text: &[u8]) -> bool {
-    let names: [&[u8]; 2] = [b"insert_id", b"identity"];
-    names.iter().any(|name| text.windows(name.len()).any(|window| window.eq_ignore_ascii_case(name)))
+    contains(text, b"insert_id") || contains(text, b"identity")
+}
+
+/// Whether a SET statement may change what the server reports.
+pub(super) fn names_tracking(text: &[u8]) -> bool {
+    contains(text, b"session_track_")
+}
+
+fn contains(text: &[u8], word: &[u8]) -> bool {
+    text.windows(word.len()).any(|window| window.eq_ignore_ascii_case(word))
 }
 
 /// Reads more of the client's input for a command that is looked at whole whatever its length.

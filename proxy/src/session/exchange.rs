@@ -236,7 +236,8 @@ impl Session {
             discard_reply(stream, &mut walk, seen).await?;
             return Ok(replayed);
         }
-        let walk = walked.insert(Walk::new(state, first, client_capabilities).with_statement_id(plan.new_statement));
+        let walk =
+            walked.insert(Walk::new(state, first, client_capabilities).with_statement_id(plan.new_statement));
         let mut relay = Relay { client, handle, seen, write_timeout };
         while relay.reply(stream, walk).await? == Progress::LocalInfile {
             if plan.whole {
@@ -313,7 +314,11 @@ pub(super) enum NotReady {
 
 /// Sends the command at the front of the input; answers the id of its reply's first packet. A whole one stays in
 /// the input until it is answered.
-pub(super) async fn send(client: &mut PacketStream, backend: &mut PacketStream, whole: bool) -> Result<u8, RelayError> {
+pub(super) async fn send(
+    client: &mut PacketStream,
+    backend: &mut PacketStream,
+    whole: bool,
+) -> Result<u8, RelayError> {
     if !whole {
         backend.flush().await?;
         return stream_command(client, Some(backend)).await;
@@ -322,4 +327,3 @@ pub(super) async fn send(client: &mut PacketStream, backend: &mut PacketStream, 
     backend.write(&client.input()[..end]).await?;
     Ok(1)
 }
-

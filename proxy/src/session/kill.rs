@@ -3,8 +3,8 @@
 //! The id says which worker has the session; the worker answers where the session's statement runs. Whether the
 //! killer may kill is the server's decision: the KILL is run there under the killer's own account.
 
-use super::handle::Signal;
 use super::Session;
+use super::handle::Signal;
 use crate::backend::{Account, ConnectError, Connection};
 use crate::protocol::error_code::ServerError;
 use crate::protocol::response;

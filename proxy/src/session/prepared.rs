@@ -2,7 +2,7 @@
 
 use super::Session;
 use super::backends::Slot;
-use super::command_phase::fill_whole;
+use super::command_phase::{fill_whole, names_tracking};
 use super::end::End;
 use super::exchange::{NotReady, Plan, send};
 use super::relay::{RelayError, stream_command};
@@ -14,6 +14,7 @@ use crate::protocol::error_code::ServerError;
 use crate::protocol::packet::{HEADER_LEN, Header};
 use crate::protocol::prepared_statement::{Execute, long_data, set_statement_id, statement_id};
 use crate::protocol::{StatusFlags, response};
+use crate::routing::Effects;
 
 /// A parameter's bitmap bit, flag and types are at most this long: 65535 parameters.
 const MAX_EXECUTE_HEAD: usize = 10 + 8192 + 1 + 2 * 65535;
@@ -70,12 +71,17 @@ impl Session {
         let shape = if head.cursor == 0 { ReplyShape::Results } else { ReplyShape::ResultsOrCursor };
         let slot = self.slot_for(&class, hint);
         let plan = Plan { effects: class.effects, whole, shape, ..Plan::new(slot, Command::StmtExecute) };
+        let sets = class.effects.contains(Effects::SETS_SESSION_VARIABLES);
+        let tracking = sets && self.statements.get_mut(id).is_some_and(|s| names_tracking(&s.sql));
         let repeatable = class.kind.is_repeatable();
         let ran_on = self.exchange(Plan { repeatable, statement: Some(id), ..plan }).await?;
         let cursor = self.seen.cursor.then_some(ran_on);
         if let Some(statement) = self.statements.get_mut(id) {
             statement.forget_long_data();
             statement.cursor = cursor;
+        }
+        if tracking {
+            self.tracking_changed().await;
         }
         Ok(())
     }

@@ -84,7 +84,13 @@ fn matrix() -> Vec<Reply> {
         ),
         reply("ERR in the second result", Results, EOF, &[OK_MORE, ERR], Packet::Err),
         reply("a procedure's own cursor", Results, EOF, &[b"\x01", COLUMN, EOF_CURSOR, ROW, EOF_PACKET], eof),
-        reply("binary rows", ResultsOrCursor, EOF, &[b"\x01", COLUMN, EOF_PACKET, BINARY_ROW, EOF_PACKET], eof),
+        reply(
+            "binary rows",
+            ResultsOrCursor,
+            EOF,
+            &[b"\x01", COLUMN, EOF_PACKET, BINARY_ROW, EOF_PACKET],
+            eof,
+        ),
         reply("a cursor", ResultsOrCursor, EOF, &[b"\x01", COLUMN, EOF_CURSOR], Packet::Eof(cursor)),
         reply("a cursor, no EOF", ResultsOrCursor, NO_EOF, &[b"\x01", COLUMN, OK_CURSOR], Packet::Ok(cursor)),
         reply("fetched rows", Rows, EOF, &[BINARY_ROW, BINARY_ROW, EOF_CURSOR], Packet::Eof(cursor)),
@@ -94,13 +100,7 @@ fn matrix() -> Vec<Reply> {
         reply("fields, no EOF", Fields, NO_EOF, &[COLUMN, OK_END], ok),
         reply("no such table", Fields, EOF, &[ERR], Packet::Err),
         reply("prepared, nothing to say", Prepared, EOF, &[PREPARED_BARE], bare),
-        reply(
-            "prepared",
-            Prepared,
-            EOF,
-            &[PREPARED, COLUMN, COLUMN, EOF_PACKET, COLUMN, EOF_PACKET],
-            eof,
-        ),
+        reply("prepared", Prepared, EOF, &[PREPARED, COLUMN, COLUMN, EOF_PACKET, COLUMN, EOF_PACKET], eof),
         reply("prepared, no EOF", Prepared, NO_EOF, &[PREPARED, COLUMN, COLUMN, COLUMN], Packet::Content),
         reply("not prepared", Prepared, EOF, &[ERR], Packet::Err),
     ]
@@ -147,7 +147,11 @@ fn a_row_that_begins_with_0xfe_is_an_end_only_when_it_is_short() {
         assert!(!state.is_last());
     }
     let mut state = ReplyState::new(ReplyShape::Rows, EOF);
-    assert_eq!(state.packet(Header { len: 9, sequence: 0 }, b"\xfe"), Ok(Packet::Content), "too long for an EOF");
+    assert_eq!(
+        state.packet(Header { len: 9, sequence: 0 }, b"\xfe"),
+        Ok(Packet::Content),
+        "too long for an EOF"
+    );
 }
 
 #[test]

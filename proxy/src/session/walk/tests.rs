@@ -73,7 +73,8 @@ proptest! {
 fn a_packet_out_of_sequence_is_an_error() {
     let mut bytes = Vec::new();
     put_packet(&mut bytes, 2, b"\x00\x00\x00\x02\x00\x00\x00");
-    let looked = walk(ReplyShape::One, CapabilityFlags::empty()).look(&mut bytes, &mut Observation::default());
+    let looked =
+        walk(ReplyShape::One, CapabilityFlags::empty()).look(&mut bytes, &mut Observation::default());
     assert_eq!(looked, Err(Malformed("packets out of order")));
 }
 
