@@ -129,8 +129,8 @@ pub(super) const KEYS: &[Key] = &[
     .default("none, required"),
     key(
         "servers.weight",
-        "Share of the reads, relative to the other replicas; 0 takes none. The primary takes reads only while no \
-         replica is usable, whatever its weight.",
+        "Share of the reads, relative to the other servers; 0 takes none. While no replica is usable the primary \
+         takes all reads, whatever its weight.",
         Number(0, 1000),
         |c| c.servers[0].weight.to_string(),
     )

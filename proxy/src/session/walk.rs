@@ -146,8 +146,10 @@ impl Walk {
                 }
                 other => {
                     let cut = self.note(other, &mut bytes[..body.end], body.start, seen);
-                    bytes.copy_within(start..body.end - cut, start + cut);
-                    start += cut;
+                    if cut > 0 {
+                        bytes.copy_within(start..body.end - cut, start + cut);
+                        start += cut;
+                    }
                 }
             }
         }
