@@ -142,9 +142,9 @@ impl SessionState {
         self.schema = schema;
     }
 
-    /// The session's last write has this GTID: no read of it may show less.
-    fn wrote(&mut self, gtid: &[u8]) {
-        if !gtid.is_empty() {
+    /// A write with this GTID went before: no read of the session may show less.
+    pub(super) fn wrote(&mut self, gtid: &[u8]) {
+        if !gtid.is_empty() && self.last_write.as_deref() != Some(gtid) {
             self.version += 1;
             self.last_write_since = self.version;
             self.last_write = Some(gtid.to_vec());

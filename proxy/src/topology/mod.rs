@@ -182,6 +182,7 @@ impl Drop for Permit {
 pub struct Topology {
     servers: Vec<Arc<Server>>,
     primary: usize,
+    last_write: ArcSwapOption<Vec<u8>>,
 }
 
 impl Topology {
@@ -191,7 +192,7 @@ impl Topology {
         let servers: Vec<_> =
             config.servers.iter().enumerate().map(|(i, s)| Arc::new(Server::new(i, s, limit))).collect();
         let primary = servers.iter().position(|s| s.role == Role::Primary).unwrap_or(0);
-        Self { servers, primary }
+        Self { servers, primary, last_write: ArcSwapOption::empty() }
     }
 
     /// All servers, in the configuration's order.
@@ -210,9 +211,35 @@ impl Topology {
         self.servers.iter().filter(usable).map(|s| (s.index, s.weight))
     }
 
+    /// Notes a write that a server acknowledged to a client.
+    pub fn note_write(&self, gtid: &[u8]) {
+        let older = |known: &Arc<Vec<u8>>| !is_behind(known, gtid);
+        if !self.last_write.load().as_ref().is_some_and(older) {
+            self.last_write.store(Some(Arc::new(gtid.to_vec())));
+        }
+    }
+
+    /// The GTID of the last write of any client.
+    pub fn last_write(&self) -> Option<Arc<Vec<u8>>> {
+        self.last_write.load_full()
+    }
+
     /// What clients are greeted with.
     pub fn identity(&self) -> Arc<Identity> {
         self.primary().identity().unwrap_or_default()
+    }
+}
+
+/// Whether `known` comes before `gtid`: the same origin with a smaller number, or another origin altogether.
+fn is_behind(known: &[u8], gtid: &[u8]) -> bool {
+    let split = |text: &[u8]| -> Option<(Vec<u8>, u64)> {
+        let at = text.iter().rposition(|b| !b.is_ascii_digit())?;
+        let (origin, number) = text.split_at(at + 1);
+        Some((origin.to_vec(), std::str::from_utf8(number).ok()?.parse().ok()?))
+    };
+    match (split(known), split(gtid)) {
+        (Some((origin, known)), Some((other, new))) if origin == other => known < new,
+        _ => true,
     }
 }
 
@@ -247,6 +274,17 @@ mod tests {
         assert!(cluster.servers()[1].set_health(Health::Down), "that is news");
         assert!(!cluster.servers()[1].set_health(Health::Down), "that is not");
         assert_eq!(cluster.readable().count(), 0);
+    }
+
+    #[test]
+    fn of_two_writes_of_one_origin_the_later_is_kept_in_whatever_order_they_are_noted() {
+        let cluster = cluster();
+        for gtid in [&b"0-1-7"[..], b"0-1-10", b"0-1-9"] {
+            cluster.note_write(gtid);
+        }
+        assert_eq!(cluster.last_write().as_deref().map(Vec::as_slice), Some(&b"0-1-10"[..]));
+        cluster.note_write(b"0-2-3"); // another server was promoted
+        assert_eq!(cluster.last_write().as_deref().map(Vec::as_slice), Some(&b"0-2-3"[..]));
     }
 
     #[test]
