@@ -216,8 +216,8 @@ impl Session {
         if why == Replayed::Behind {
             if let Some(backend) = self.backends.get_mut(plan.slot) {
                 backend.brought.writes = 0;
+                backend.connection.server().note_behind();
             }
-            self.state.replica_is_behind();
         } else {
             self.state.give_up();
         }
