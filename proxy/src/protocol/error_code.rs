@@ -163,9 +163,10 @@ impl ServerError {
         Self::telamon(text)
     }
 
-    /// CR_SERVER_LOST: the outcome of what was running is unknown.
-    pub fn server_lost(server: &str) -> Self {
+    /// CR_SERVER_LOST: the outcome of what was running is unknown. MariaDB's client library takes a client's error
+    /// number in a packet for a malformed packet, so its clients get ER_CONNECTION_KILLED, which it understands.
+    pub fn server_lost(server: &str, client_is_libmariadb: bool) -> Self {
         let text = format!("Lost connection to MySQL server '{server}' during query");
-        Self::new(2013, "HY000", text)
+        if client_is_libmariadb { Self::new(1927, "70100", text) } else { Self::new(2013, "HY000", text) }
     }
 }

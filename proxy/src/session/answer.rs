@@ -14,6 +14,13 @@ impl Session {
         Duration::from_millis(self.context.config.client.write_timeout_ms)
     }
 
+    /// The error for a client whose server went away in the middle of something.
+    pub(super) fn server_lost(&self, server: &str) -> ServerError {
+        let name: &[u8] = b"\x0alibmariadb"; // _client_name in the connection attributes
+        let is_libmariadb = self.who.account.attributes.windows(name.len()).any(|window| window == name);
+        ServerError::server_lost(server, is_libmariadb)
+    }
+
     /// Takes the command that stands at the front of the input off it, whole or not.
     pub(super) async fn drop_command(&mut self) -> Result<(), End> {
         let whole = Header::peek(self.client.input())

@@ -109,7 +109,7 @@ impl Session {
         if backend.connection.stream.is_closed_by_peer() {
             self.backends.drop_slot(slot);
             if !self.state.survives_loss_of(slot) {
-                let error = ServerError::server_lost(&server.name);
+                let error = self.server_lost(&server.name);
                 return Err(NoBackend::End(End::error(error, self.capabilities(), Side::Backend)));
             }
         } else if slot == Slot::Replica && !server.is_readable() && !holds {
@@ -216,7 +216,7 @@ impl Session {
     /// Takes a new connection into use.
     async fn settle(&mut self, slot: Slot, mut connection: Connection) -> Result<(), NoBackend> {
         if self.state.was_reset && connection.reset().await.is_err() {
-            let error = ServerError::server_lost(&connection.server().name);
+            let error = self.server_lost(&connection.server().name);
             return Err(NoBackend::Answer(response::err(&error, self.capabilities())));
         }
         let fresh = slot == Slot::Primary && self.state.held().is_none() && self.state.variables.is_empty();

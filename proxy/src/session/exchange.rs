@@ -66,6 +66,7 @@ const MAX_ATTEMPTS: usize = 4;
 impl Session {
     /// Runs the plan; the command is taken off the input. Answers the connection it ran on.
     pub(super) async fn exchange(&mut self, mut plan: Plan) -> Result<Slot, End> {
+        self.client.set_sequence(1); // of an ERR packet that comes in the reply's place
         for _ in 0..MAX_ATTEMPTS {
             match self.open(plan.slot).await {
                 Ok(()) => {}
@@ -230,7 +231,7 @@ impl Session {
             plan.slot = Slot::Primary;
             return Ok(None);
         }
-        Err(self.end(ServerError::server_lost(server), Side::Backend))
+        Err(self.end(self.server_lost(server), Side::Backend))
     }
 
     /// Sends the command and relays its reply; false when the replay in front of it failed.
@@ -308,9 +309,17 @@ impl Session {
     async fn lost(&mut self, plan: &mut Plan, error: RelayError, walk: Option<Walk>) -> Result<Attempt, End> {
         let server = self.backends.get(plan.slot).map(|b| b.connection.server().clone());
         let name = server.as_ref().map_or("unknown", |s| s.name.as_str()).to_owned();
+        let next = match &walk {
+            Some(walk) => walk.next_sequence(),
+            None => Some(1),
+        };
+        if let Some(next) = next {
+            self.client.set_sequence(next);
+        }
         match error {
             RelayError::Client(error) => return Err(End::Client(error)),
-            RelayError::Killed => return Err(self.killed()),
+            RelayError::Killed if next.is_some() => return Err(self.killed()),
+            RelayError::Killed => return Err(End::Killed),
             RelayError::Backend(_) | RelayError::Malformed(_) => {}
         }
         self.handle.set_running(None);
@@ -321,14 +330,10 @@ impl Session {
         if plan.repeatable && plan.whole && !started && !holds && self.state.survives_loss_of(plan.slot) {
             return Ok(Attempt::Again);
         }
-        match walk.as_ref().and_then(Walk::next_sequence) {
-            Some(sequence) => self.client.set_sequence(sequence),
-            None if walk.is_some() => {
-                return Err(End::Backend { server: name, reason: error.to_string() });
-            }
-            None => self.client.set_sequence(1),
+        if next.is_none() {
+            return Err(End::Backend { server: name, reason: error.to_string() });
         }
-        Err(self.end(ServerError::server_lost(&name), Side::Backend))
+        Err(self.end(self.server_lost(&name), Side::Backend))
     }
 }
 

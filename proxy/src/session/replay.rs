@@ -90,8 +90,18 @@ pub(super) fn replay(
     if let Some(option) = state.option.filter(|_| brought.variables < state.option_since) {
         replay.push(0x1B, &option.to_le_bytes());
     }
+    let names = set_names(state, brought);
+    if let Some((charset, collation)) = &names {
+        let mut sql = b"SET NAMES ".to_vec();
+        literal(&mut sql, "", charset)?;
+        sql.extend_from_slice(b" COLLATE ");
+        literal(&mut sql, "", collation)?;
+        replay.push(0x03, &sql);
+    }
+    let is_left = |name: &str| names.is_none() || !NAMES.contains(&name);
     let mut set = Vec::new();
-    for (name, variable) in state.variables.iter().filter(|(_, v)| v.since > brought.variables) {
+    for (name, variable) in state.variables.iter().filter(|(n, v)| v.since > brought.variables && is_left(n))
+    {
         set.extend_from_slice(if set.is_empty() { b"SET SESSION " } else { b", SESSION " });
         set.extend_from_slice(name.as_bytes());
         set.push(b'=');
@@ -101,6 +111,22 @@ pub(super) fn replay(
         replay.push(0x03, &set);
     }
     Ok(replay)
+}
+
+/// What SET NAMES sets.
+const NAMES: [&str; 4] =
+    ["character_set_client", "character_set_connection", "character_set_results", "collation_connection"];
+
+/// The character set and collation of a SET NAMES that has the same effect. It is not the same as setting the four
+/// variables: the collation is also that of the results' column definitions.
+fn set_names(state: &SessionState, brought: Brought) -> Option<(&[u8], &[u8])> {
+    let value = |name: &str| state.variables.get(name).map(|v| v.value.as_slice());
+    let charset = value(NAMES[0])?;
+    let same = value(NAMES[1]) == Some(charset) && value(NAMES[2]) == Some(charset);
+    let news =
+        NAMES.iter().any(|name| state.variables.get(*name).is_some_and(|v| v.since > brought.variables));
+    let collation = value(NAMES[3])?;
+    (same && news).then_some((charset, collation))
 }
 
 impl Replay {
@@ -240,6 +266,18 @@ mod tests {
             Ok(Replay::default()),
             "it wrote it itself"
         );
+    }
+
+    #[test]
+    fn one_character_set_for_all_is_replayed_as_set_names_with_its_collation() {
+        let mut state = state_after(
+            b"\x00\x1b\x14character_set_client\x05greek\x00\x1f\x18character_set_connection\x05greek\
+              \x00\x1c\x15character_set_results\x05greek",
+        );
+        state.answered("collation_connection", b"greek_bin");
+        let brought = Brought { variables: 0, ..Brought::all(state.version) };
+        let replay = replay(&state, Slot::Replica, brought, None).expect("plain values");
+        assert_eq!(&replay.packets[5..], b"SET NAMES 'greek' COLLATE 'greek_bin'");
     }
 
     #[test]

@@ -250,7 +250,8 @@ impl SessionState {
                 _ => {}
             }
         }
-        if changed && !named && effects.intersects(MAY_HIDE_STATE) {
+        // What the report names is not all that changed: a procedure may set a variable and make a temporary table.
+        if changed && effects.intersects(MAY_HIDE_STATE) {
             self.pins.unknown = true;
         }
         named
