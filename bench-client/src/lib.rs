@@ -1,1 +1,3 @@
 //! telamon-bench: measures what Telamon costs.
+
+pub mod lab;
