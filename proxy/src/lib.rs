@@ -11,13 +11,20 @@
 //! | [`backend`] | connections to servers | `config`, `protocol`, `io`, `topology` |
 //! | [`routing`] | where a statement goes | nothing of ours |
 //! | [`session`] | one client's stay | all of the above |
-//! | [`server`], [`worker`], [`monitor`] | threads, listeners, probes | all of the above |
+//! | [`server`], [`worker`], [`listener`], [`monitor`] | threads, sockets, probes | all of the above |
+//! | [`cli`], [`check`], [`log`] | what the program's commands need | all of the above |
 
 pub mod backend;
+pub mod check;
 pub mod cli;
 pub mod config;
 pub mod io;
+pub mod listener;
+pub mod log;
+pub mod monitor;
 pub mod protocol;
 pub mod routing;
+pub mod server;
 pub mod session;
 pub mod topology;
+pub mod worker;

@@ -4,6 +4,9 @@ use super::login;
 use crate::config::{self, ServerAddress, TlsServerMode};
 use crate::io::{Buffers, PacketStream, Socket, StreamError, tls};
 use crate::protocol::response::ErrPacket;
+use crate::protocol::command::ReplyShape;
+use crate::protocol::packet::Header;
+use crate::protocol::reply::{Packet, PreparedHead, ReplyState};
 use crate::protocol::wire::Reader;
 use crate::protocol::{CapabilityFlags, Malformed, StatusFlags};
 use crate::topology::{Permit, Server};
@@ -224,6 +227,34 @@ impl Connection {
             });
         }
         Ok(values)
+    }
+
+    /// COM_INIT_DB.
+    ///
+    /// # Errors
+    /// As [`Self::command`].
+    pub async fn init_db(&mut self, schema: &[u8]) -> Result<(), ConnectError> {
+        self.command(&[b"\x02", schema].concat()).await.map(drop)
+    }
+
+    /// COM_STMT_PREPARE.
+    ///
+    /// # Errors
+    /// As [`Self::command`].
+    pub async fn prepare(&mut self, sql: &[u8]) -> Result<PreparedHead, ConnectError> {
+        let mut state = ReplyState::new(ReplyShape::Prepared, self.capabilities);
+        let mut payload = self.command(&[b"\x16", sql].concat()).await?;
+        let mut head = None;
+        loop {
+            let header = Header { len: payload.len(), sequence: 0 };
+            if let Packet::Prepared(prepared) = state.packet(header, &payload)? {
+                head = Some(prepared);
+            }
+            if state.is_last() {
+                return head.ok_or(Malformed("no head in the reply to COM_STMT_PREPARE").into());
+            }
+            payload = self.stream.read_packet(MAX_OWN_REPLY).await?;
+        }
     }
 
     /// COM_RESET_CONNECTION, after which session tracking has to be switched on again.

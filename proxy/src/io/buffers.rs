@@ -7,7 +7,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// Bytes of one read at most, and so of what a session can hold for a slow client.
+/// Bytes of one read where nothing else is configured, and so of what a session can hold for a slow client.
 pub const READ_LEN: usize = 64 * 1024;
 /// A returned buffer larger than this is freed instead of kept.
 const KEEP_LEN: usize = READ_LEN;
@@ -28,12 +28,17 @@ struct Shared {
 
 impl Default for Buffers {
     fn default() -> Self {
-        let read = RefCell::new(vec![0; READ_LEN].into_boxed_slice());
-        Self { shared: Rc::new(Shared { read, spare: RefCell::default() }) }
+        Self::new(READ_LEN)
     }
 }
 
 impl Buffers {
+    /// Buffers for reads of at most `read_len` bytes.
+    pub fn new(read_len: usize) -> Self {
+        let read = RefCell::new(vec![0; read_len].into_boxed_slice());
+        Self { shared: Rc::new(Shared { read, spare: RefCell::default() }) }
+    }
+
     /// Lends the read buffer to `use_it`, which must not ask for it again.
     pub fn with_read_buffer<T>(&self, use_it: impl FnOnce(&mut [u8]) -> T) -> T {
         use_it(&mut self.shared.read.borrow_mut())

@@ -321,6 +321,19 @@ impl PacketStream {
         Ok(())
     }
 
+    /// Writes what is queued and these packets behind it, in one write if the peer takes it.
+    ///
+    /// # Errors
+    /// The socket failed.
+    pub async fn write(&mut self, packets: &[u8]) -> Result<(), StreamError> {
+        if self.has_output() {
+            self.queue(packets);
+        } else {
+            poll_fn(|cx| Poll::Ready(self.write_or_queue(cx, packets))).await?;
+        }
+        if self.has_output() { self.flush().await } else { Ok(()) }
+    }
+
     /// Writes what is queued; ready when the peer has taken all of it.
     pub fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), StreamError>> {
         while self.written < self.output.len() {

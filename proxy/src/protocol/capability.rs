@@ -51,6 +51,11 @@ pub fn assumed_of_primary() -> Flags {
     COMMAND_PHASE | CONNECTION_PHASE
 }
 
+/// What Telamon asks for where it is an ordinary client itself.
+pub fn plain_client() -> Flags {
+    REQUIRED | Flags::CLIENT_LONG_PASSWORD | Flags::CLIENT_LONG_FLAG | Flags::CLIENT_TRANSACTIONS
+}
+
 /// Whether a peer with these flags speaks a protocol that Telamon relays.
 pub fn is_spoken(flags: Flags) -> bool {
     flags.contains(REQUIRED)

@@ -107,6 +107,13 @@ impl ServerError {
         Self::not_relayed("the replication protocol", "let the replica connect to the server itself")
     }
 
+    /// ER_NET_PACKET_TOO_LARGE, for a statement to be prepared whose text does not fit into one packet.
+    pub fn statement_too_long() -> Self {
+        let text = "Got a packet bigger than 16 MiB with a statement to prepare; Telamon keeps the text of prepared \
+                    statements and takes none that long";
+        Self::new(1153, "08S01", text.into())
+    }
+
     /// ER_UNKNOWN_ERROR, as servers answer an execute after too much long data.
     pub fn long_data_too_long() -> Self {
         let text = "Parameter of prepared statement which is set through mysql_send_long_data() is longer than \

@@ -207,6 +207,20 @@ pub struct StatementClass {
 }
 
 impl StatementClass {
+    /// The class of a text that is not looked at, because it is too long: it may be anything.
+    #[must_use]
+    pub fn not_read() -> Self {
+        Self {
+            kind: StatementKind::Write,
+            reason: Reason::NotUnderstood,
+            effects: Effects::MAY_CALL_UNKNOWN,
+            fingerprint: 0,
+            tables: Vec::new(),
+            schema: None,
+            kill: None,
+        }
+    }
+
     /// Whether a replica may run it.
     #[must_use]
     pub fn is_read(&self) -> bool {

@@ -32,8 +32,6 @@ pub(super) struct Backend {
     pub(super) connection: Connection,
     /// What of the session's state it has been brought to.
     pub(super) brought: Brought,
-    /// Tells this connection from those that were in its slot before.
-    pub(super) generation: u32,
 }
 
 /// The connections a session owns; opened when first needed.
@@ -41,7 +39,6 @@ pub(super) struct Backend {
 pub(super) struct Backends {
     primary: Option<Backend>,
     replica: Option<Backend>,
-    generations: u32,
     /// The server whose turn it was when the session's first read came.
     reader: Option<usize>,
 }
@@ -62,10 +59,8 @@ impl Backends {
     }
 
     /// Puts a new connection into its slot.
-    fn put(&mut self, slot: Slot, connection: Connection, brought: Brought) -> &mut Backend {
-        self.generations += 1;
-        let generation = self.generations;
-        self.get_mut(slot).insert(Backend { connection, brought, generation })
+    fn put(&mut self, slot: Slot, connection: Connection, brought: Brought) {
+        *self.get_mut(slot) = Some(Backend { connection, brought });
     }
 
     /// Drops a connection: the server sees it end and rolls back.

@@ -140,7 +140,7 @@ impl Session {
     /// COM_QUERY.
     async fn query(&mut self, whole: bool) -> Result<(), End> {
         let (class, hint) = if whole { self.classify(&self.payload()[1..]) } else { (unread(), None) };
-        if let Some(KillTarget::Session { id, query_only }) = class.kill {
+        if let Some(KillTarget { connection_id: Some(id), query_only }) = class.kill {
             let kill = if query_only { Kill::Query } else { Kill::Connection };
             let payload = self.kill(id, kill).await;
             return self.answer(&payload).await;
@@ -195,17 +195,17 @@ impl Session {
         let schema = self.payload().get(1..).map(Into::into);
         let slot = if self.state.held().is_some() { self.state.held_slot() } else { Slot::Primary };
         let effects = Effects::USES_SCHEMA;
-        self.exchange(Plan { effects, whole, schema, ..Plan::new(slot, Command::InitDb) }).await
+        self.exchange(Plan { effects, whole, schema, ..Plan::new(slot, Command::InitDb) }).await.map(drop)
     }
 
     /// COM_FIELD_LIST.
     async fn field_list(&mut self, whole: bool) -> Result<(), End> {
         let slot = self.slot_for_read();
-        self.exchange(Plan { whole, repeatable: true, ..Plan::new(slot, Command::FieldList) }).await
+        self.exchange(Plan { whole, repeatable: true, ..Plan::new(slot, Command::FieldList) }).await.map(drop)
     }
 
     async fn on_primary(&mut self, command: Command, whole: bool) -> Result<(), End> {
-        self.exchange(Plan { whole, ..Plan::new(Slot::Primary, command) }).await
+        self.exchange(Plan { whole, ..Plan::new(Slot::Primary, command) }).await.map(drop)
     }
 
     /// COM_SET_OPTION: on the primary at once, on other connections before they are used next.
@@ -256,7 +256,9 @@ impl Session {
         self.drop_command().await?;
         self.backends.close().await;
         self.statements.clear();
-        connection_phase::change_user(self, change).await?;
+        let Self { context, handle, client, who, .. } = self;
+        let who = connection_phase::change_user(context, handle, client, who, change).await?;
+        self.who = who;
         self.state = fresh_state(&self.context, &self.who);
         self.begin().await
     }

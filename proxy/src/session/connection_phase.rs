@@ -5,6 +5,9 @@ use super::end::{End, Side, protocol_error};
 use super::handle::Handle;
 use crate::backend::Account;
 use crate::config::User;
+use crate::routing::Dialect;
+use crate::topology::Identity;
+use mysql_common::collations::{Collation, CollationId};
 use crate::io::{PacketStream, StreamError, tls};
 use crate::protocol::auth::{self, AuthError, FAST_AUTH_OK, FULL_AUTH, PUBLIC_KEY_REQUEST, Plugin};
 use crate::protocol::error_code::ServerError;
@@ -21,8 +24,6 @@ const MAX_PACKET: usize = (1 << 16) + 4096;
 pub(super) struct Client {
     /// With what its backend connections log in.
     pub(super) account: Account,
-    /// Its address as MySQL's messages have it.
-    pub(super) host: String,
     /// Its address; `None` for the Unix socket.
     pub(super) address: Option<IpAddr>,
 }
@@ -31,8 +32,8 @@ impl Client {
     /// In which dialect its statements are read, before it changes anything.
     pub(super) fn dialect(&self, identity: &Identity) -> Dialect {
         let dialect = Dialect::from_server_version(&identity.version);
-        let charset = CollationId::from(u16::from(self.account.collation)).charset();
-        dialect.with_sql_mode(&identity.sql_mode).with_character_set(charset)
+        let collation = Collation::from(CollationId::from(u16::from(self.account.collation)));
+        dialect.with_sql_mode(&identity.sql_mode).with_character_set(collation.charset())
     }
 
     /// The account's name for logs and messages.
@@ -204,7 +205,7 @@ impl Phase<'_> {
             return Err(self.fail(ServerError::access_denied(&name, &host, given)));
         };
         self.handle.set_user(&response.user);
-        Ok(Client { account: account(&user, response), host, address: self.address })
+        Ok(Client { account: account(&user, response), address: self.address })
     }
 
     /// Whether the client knows the account's password. An unknown account takes the same steps as a known one.

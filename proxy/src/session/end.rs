@@ -6,7 +6,7 @@ use crate::protocol::{CapabilityFlags, Malformed};
 
 /// Whose doing it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
+pub(super) enum Side {
     /// The client's.
     Client,
     /// Telamon's.
@@ -17,7 +17,7 @@ pub enum Side {
 
 /// Why a session ended.
 #[derive(Debug, thiserror::Error)]
-pub enum End {
+pub(super) enum End {
     /// COM_QUIT.
     #[error("the client said goodbye")]
     Quit,

@@ -4,7 +4,7 @@ use super::Session;
 use super::backends::{NoBackend, Slot};
 use super::end::{End, Side};
 use super::kill::Running;
-use super::relay::{Relay, RelayError, stream_command};
+use super::relay::{Relay, RelayError, consume_front, discard_reply, stream_command};
 use super::replay::{Brought, read_replies, replay};
 use super::walk::{Progress, Walk};
 use crate::io::PacketStream;
@@ -63,8 +63,8 @@ pub(super) enum Attempt {
 const MAX_ATTEMPTS: usize = 4;
 
 impl Session {
-    /// Runs the plan; the command is taken off the input.
-    pub(super) async fn exchange(&mut self, mut plan: Plan) -> Result<(), End> {
+    /// Runs the plan; the command is taken off the input. Answers the connection it ran on.
+    pub(super) async fn exchange(&mut self, mut plan: Plan) -> Result<Slot, End> {
         for _ in 0..MAX_ATTEMPTS {
             match self.open(plan.slot).await {
                 Ok(()) => {}
@@ -75,22 +75,24 @@ impl Session {
                 Err(NoBackend::Answer(payload)) => {
                     self.seen.clear();
                     self.seen.error = Some(0);
-                    return self.answer(&payload).await;
+                    self.answer(&payload).await?;
+                    return Ok(plan.slot);
                 }
                 Err(NoBackend::End(end)) => return Err(end),
             }
             match self.attempt(&mut plan).await? {
-                Attempt::Done => return Ok(()),
+                Attempt::Done => return Ok(plan.slot),
                 Attempt::Answered => {
                     self.seen.error = Some(0);
-                    return Ok(());
+                    return Ok(plan.slot);
                 }
                 Attempt::Again => {}
             }
         }
         let error = ServerError::telamon("no server kept its connection long enough to answer this read");
         self.seen.error = Some(0);
-        self.answer_error(&error).await
+        self.answer_error(&error).await?;
+        Ok(plan.slot)
     }
 
     async fn attempt(&mut self, plan: &mut Plan) -> Result<Attempt, End> {
@@ -106,6 +108,11 @@ impl Session {
         if let Some(id) = plan.statement {
             match self.ready_statement(id, plan.slot).await {
                 Ok(()) => {}
+                // A replica may not have yet what the primary has.
+                Err(NotReady::Refused(_)) if plan.slot == Slot::Replica && plan.repeatable => {
+                    plan.slot = Slot::Primary;
+                    return Ok(Attempt::Again);
+                }
                 Err(NotReady::Refused(payload)) => {
                     self.answer(&payload).await?;
                     return Ok(Attempt::Answered);
@@ -131,7 +138,7 @@ impl Session {
         Ok(Attempt::Done)
     }
 
-    fn is_up_to_date(&self, slot: Slot) -> bool {
+    pub(super) fn is_up_to_date(&self, slot: Slot) -> bool {
         let asked = slot == Slot::Primary || self.state.unreported.is_empty();
         let at = |b: &super::backends::Backend| b.brought.is_up_to(self.state.version);
         asked && self.backends.get(slot).is_some_and(at)
@@ -206,14 +213,14 @@ impl Session {
         let state = ReplyState::new(plan.command.reply_shape(), connection.capabilities);
         if !read_replies(stream, connection.capabilities, replies).await? {
             let mut walk = Walk::new(state, first, client_capabilities);
-            super::relay::discard_reply(stream, &mut walk, seen).await?;
+            discard_reply(stream, &mut walk, seen).await?;
             return Ok(false);
         }
         let walk = walked.insert(Walk::new(state, first, client_capabilities).with_statement_id(plan.new_statement));
         let mut relay = Relay { client, handle, seen, write_timeout };
         while relay.reply(stream, walk).await? == Progress::LocalInfile {
             if plan.whole {
-                relay.drop_front();
+                relay.drop_command();
             }
             let next = relay.file(stream).await?;
             walk.file_sent(next);
@@ -284,16 +291,9 @@ pub(super) enum NotReady {
     Lost(RelayError),
 }
 
-/// Takes a whole command off the front of the input.
-pub(super) fn consume_front(client: &mut PacketStream) {
-    if let Some(header) = Header::peek(client.input()) {
-        client.consume(HEADER_LEN + header.len);
-    }
-}
-
 /// Sends the command at the front of the input; answers the id of its reply's first packet. A whole one stays in
 /// the input until it is answered.
-async fn send(client: &mut PacketStream, backend: &mut PacketStream, whole: bool) -> Result<u8, RelayError> {
+pub(super) async fn send(client: &mut PacketStream, backend: &mut PacketStream, whole: bool) -> Result<u8, RelayError> {
     if !whole {
         backend.flush().await?;
         return stream_command(client, Some(backend)).await;

@@ -63,11 +63,6 @@ impl Handle {
         }
     }
 
-    /// What it is asked to do, if anything.
-    pub(super) fn signal(&self) -> Option<Signal> {
-        self.signal.get()
-    }
-
     /// Ready when the session is asked to do what `wanted` accepts.
     pub(super) fn poll_signal(
         &self,

@@ -122,6 +122,17 @@ impl Session {
     }
 }
 
+impl Session {
+    /// Ends the statement that still runs for this session, whose client does not want its answer any more.
+    pub(super) async fn kill_running(&self, running: Running) {
+        let Some(server) = self.context.topology.servers().get(running.server) else { return };
+        let killed = kill_query(&self.context, server, &self.who.account, running.connection_id).await;
+        if let Err(error) = killed {
+            tracing::warn!(session = self.handle.id(), server = server.name, %error, "statement left running");
+        }
+    }
+}
+
 enum KillError {
     Own(ServerError),
     Server(Vec<u8>),

@@ -21,7 +21,7 @@ mod walk;
 
 pub use context::Context;
 pub use handle::{Handle, Signal};
-pub use kill::{KillRequest, Running};
+pub use kill::{KillAnswer, KillRequest, Killer, Running};
 
 use crate::io::{PacketStream, Socket};
 use crate::protocol::CapabilityFlags;

@@ -111,6 +111,13 @@ impl Relay<'_> {
         handle.poll_signal(cx, |signal| signal == Signal::Kill).map(|_| Err(RelayError::Killed))
     }
 
+    /// Takes the command off the client's input: what follows there is the file that the server asked for.
+    pub(super) fn drop_command(&mut self) {
+        if !std::mem::replace(&mut self.seen.asked_for_file, true) {
+            consume_front(self.client);
+        }
+    }
+
     /// Hands the client's file to the server, up to and with the empty packet that ends it; answers the id of the
     /// packet that follows.
     pub(super) async fn file(&mut self, backend: &mut PacketStream) -> Result<u8, RelayError> {
@@ -121,6 +128,13 @@ impl Relay<'_> {
                 return Ok(header.sequence.wrapping_add(1));
             }
         }
+    }
+}
+
+/// Takes a whole command off the front of the input.
+pub(super) fn consume_front(client: &mut PacketStream) {
+    if let Some(header) = Header::peek(client.input()) {
+        client.consume(HEADER_LEN + header.len);
     }
 }
 

@@ -48,6 +48,9 @@ pub(super) fn replay(state: &SessionState, brought: Brought) -> Result<Replay, N
         let schema = state.schema.as_deref().ok_or(NotReplayable)?;
         replay.push(0x02, schema);
     }
+    if let Some(option) = state.option.filter(|_| brought.variables < state.option_since) {
+        replay.push(0x1B, &option.to_le_bytes());
+    }
     let mut set = Vec::new();
     for (name, variable) in state.variables.iter().filter(|(_, v)| v.since > brought.variables) {
         set.extend_from_slice(if set.is_empty() { b"SET SESSION " } else { b", SESSION " });
@@ -108,27 +111,24 @@ pub(super) async fn read_replies(
 impl Session {
     /// Asks the primary's connection for the variables that changed without a report. Its diagnostics are lost by
     /// that, as they are for the client, whose next statement is about to run elsewhere.
-    pub(super) async fn ask_unreported(&mut self) -> Result<(), RelayError> {
+    pub(super) async fn ask_unreported(&mut self) {
         let names = std::mem::take(&mut self.state.unreported);
-        let Some(backend) = self.backends.get_mut(Slot::Primary) else {
-            self.state.give_up();
-            return Ok(());
-        };
+        let up_to_date = self.is_up_to_date(Slot::Primary);
         let list: Vec<_> = names.iter().map(|name| format!("@@SESSION.{name}")).collect();
         let sql = format!("SELECT {}", list.join(","));
-        match backend.connection.select_row(sql.as_bytes()).await {
-            Ok(values) if values.len() == names.len() => {
-                for (name, value) in names.iter().zip(values) {
-                    self.state.answered(name, &value.unwrap_or_default());
-                }
-                let version = self.state.version;
-                if let Some(backend) = self.backends.get_mut(Slot::Primary) {
-                    backend.brought = Brought::all(version);
-                }
-            }
-            _ => self.state.give_up(),
+        let values = match self.backends.get_mut(Slot::Primary) {
+            Some(backend) => backend.connection.select_row(sql.as_bytes()).await.ok(),
+            None => None,
+        };
+        let Some(values) = values.filter(|values| values.len() == names.len()) else {
+            return self.state.give_up();
+        };
+        for (name, value) in names.iter().zip(values) {
+            self.state.answered(name, &value.unwrap_or_default());
         }
-        Ok(())
+        if up_to_date {
+            self.brought_up_to_date(Slot::Primary);
+        }
     }
 }
 

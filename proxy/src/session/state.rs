@@ -33,6 +33,9 @@ pub(super) struct SessionState {
     /// Variables that were set to something the server did not report.
     pub(super) unreported: Vec<String>,
     pub(super) version: Version,
+    /// What COM_SET_OPTION asked for last.
+    pub(super) option: Option<u16>,
+    pub(super) option_since: Version,
     /// After COM_RESET_CONNECTION a new connection needs one too: the reset's defaults are not the login's.
     pub(super) was_reset: bool,
     /// Where the previous statement ran, for statements that ask about it.
@@ -102,6 +105,8 @@ impl SessionState {
             variables: BTreeMap::new(),
             unreported: Vec::new(),
             version: 0,
+            option: None,
+            option_since: 0,
             was_reset: false,
             previous: Slot::Primary,
             transaction: Slot::Primary,
@@ -125,6 +130,25 @@ impl SessionState {
         self.schema_since = self.version;
         self.in_system_schema = schema.as_deref().is_some_and(SessionFacts::is_system_schema);
         self.schema = schema;
+    }
+
+    /// COM_SET_OPTION was answered with OK.
+    pub(super) fn set_option(&mut self, option: Option<u16>) {
+        self.version += 1;
+        self.option_since = self.version;
+        self.option = option;
+    }
+
+    /// USE or COM_INIT_DB was answered with OK. Where the server reported it, this is no news.
+    pub(super) fn entered(&mut self, schema: &[u8]) {
+        if self.schema.as_deref() != Some(schema) && !self.is_same_schema_as_reported(schema) {
+            self.set_schema(Some(schema.to_vec()));
+        }
+    }
+
+    /// Servers with lower_case_table_names report the name as they keep it.
+    fn is_same_schema_as_reported(&self, schema: &[u8]) -> bool {
+        self.schema.as_deref().is_some_and(|s| s.eq_ignore_ascii_case(schema))
     }
 
     /// What routing must know.

@@ -26,6 +26,8 @@ pub(super) struct Observation {
     pub(super) track: Vec<u8>,
     /// Whether a cursor was left open.
     pub(super) cursor: bool,
+    /// Whether the client was asked for a file, so that its command is no longer in its input.
+    pub(super) asked_for_file: bool,
 }
 
 impl Observation {

@@ -1,0 +1,189 @@
+//! One worker: one thread, its runtime, its sessions and all they use. Nothing on its data path is shared with
+//! another thread.
+
+use crate::backend::Connector;
+use crate::config::Config;
+use crate::io::{Buffers, Socket};
+use crate::protocol::auth::RsaKey;
+use crate::routing::{Balancer, ClassCache};
+use crate::session::{self, Context, Handle, KillAnswer, KillRequest, Killer, Signal};
+use crate::topology::Topology;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tokio::net::{TcpStream, UnixStream};
+use tokio::sync::{mpsc, watch};
+use tokio::task::LocalSet;
+
+/// Statements whose class a worker remembers.
+const CLASSES: usize = 10_000;
+
+/// A client's socket on its way to a worker. It is registered with the worker's own runtime there.
+#[derive(Debug)]
+pub enum Accepted {
+    /// TCP.
+    Tcp(std::net::TcpStream, IpAddr),
+    /// The Unix socket.
+    Unix(std::os::unix::net::UnixStream),
+}
+
+/// A client for a worker.
+#[derive(Debug)]
+pub struct Intake {
+    /// The client's socket.
+    pub socket: Accepted,
+    /// The id of the session it will have.
+    pub id: u32,
+    /// Counts the session as long as it lives.
+    pub place: Place,
+}
+
+/// A session's place in the counts of its worker and of the whole server; given back when dropped.
+#[derive(Debug)]
+pub struct Place {
+    counts: [Arc<AtomicUsize>; 2],
+}
+
+impl Place {
+    /// Takes a place in both counts.
+    pub fn take(counts: [Arc<AtomicUsize>; 2]) -> Self {
+        for count in &counts {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+        Self { counts }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        for count in &self.counts {
+            count.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// What all workers are made from.
+#[derive(Clone)]
+pub struct Shared {
+    /// The loaded configuration.
+    pub config: Arc<Config>,
+    /// What is known of the servers.
+    pub topology: Arc<Topology>,
+    /// How connections to servers are made.
+    pub connector: Connector,
+    /// How clients get TLS.
+    pub acceptor: Option<tokio_rustls::TlsAcceptor>,
+    /// How clients without TLS may send a password.
+    pub rsa: Arc<RsaKey>,
+    /// The way to every worker.
+    pub killer: Killer,
+    /// Turns true when sessions are to end.
+    pub drain: watch::Receiver<bool>,
+}
+
+/// What reaches one worker.
+pub struct Inbox {
+    /// New clients.
+    pub intake: mpsc::UnboundedReceiver<Intake>,
+    /// Questions about its sessions.
+    pub kills: mpsc::UnboundedReceiver<KillRequest>,
+}
+
+type Sessions = Rc<RefCell<HashMap<u32, Rc<Handle>>>>;
+
+/// Serves clients on this thread until the inbox is closed and every session is over.
+///
+/// # Errors
+/// The runtime cannot be made.
+pub fn run(shared: Shared, inbox: Inbox) -> std::io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let local = LocalSet::new();
+    local.spawn_local(serve(shared, inbox));
+    runtime.block_on(local);
+    Ok(())
+}
+
+async fn serve(shared: Shared, mut inbox: Inbox) {
+    let sessions = Sessions::default();
+    let mut drain = shared.drain.clone();
+    let buffers = Buffers::new(shared.config.limits.relay_buffer_bytes);
+    let context = Rc::new(Context {
+        config: shared.config,
+        topology: shared.topology,
+        connector: shared.connector,
+        acceptor: shared.acceptor,
+        rsa: shared.rsa,
+        killer: shared.killer,
+        buffers,
+        classes: RefCell::new(ClassCache::new(CLASSES)),
+        balancer: RefCell::new(Balancer::new()),
+    });
+    loop {
+        tokio::select! {
+            intake = inbox.intake.recv() => match intake {
+                Some(intake) => begin(&context, &sessions, intake),
+                None => return, // the sessions that are left live on in the LocalSet
+            },
+            Some(request) = inbox.kills.recv() => answer(&sessions, request),
+            Ok(()) = drain.changed() => {
+                for handle in sessions.borrow().values() {
+                    handle.send(Signal::Drain);
+                }
+            }
+        }
+    }
+}
+
+/// Begins a session.
+fn begin(context: &Rc<Context>, sessions: &Sessions, intake: Intake) {
+    let Intake { socket, id, place } = intake;
+    let (socket, address) = match registered(socket) {
+        Ok(registered) => registered,
+        Err(error) => return tracing::debug!(session = id, %error, "client gone before it was greeted"),
+    };
+    let handle = Rc::new(Handle::new(id));
+    sessions.borrow_mut().insert(id, handle.clone());
+    let listed = Listed { sessions: sessions.clone(), id };
+    let context = context.clone();
+    tokio::task::spawn_local(async move {
+        let _ends_with_the_task = (listed, place);
+        session::serve(context, handle, socket, address).await;
+    });
+}
+
+/// A session in its worker's list; taken off when dropped, also by a panic.
+struct Listed {
+    sessions: Sessions,
+    id: u32,
+}
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        self.sessions.borrow_mut().remove(&self.id);
+    }
+}
+
+fn registered(socket: Accepted) -> std::io::Result<(Socket, Option<IpAddr>)> {
+    Ok(match socket {
+        Accepted::Tcp(stream, address) => (Socket::tcp(TcpStream::from_std(stream)?)?, Some(address)),
+        Accepted::Unix(stream) => (Socket::Unix(UnixStream::from_std(stream)?), None),
+    })
+}
+
+fn answer(sessions: &Sessions, request: KillRequest) {
+    let sessions = sessions.borrow();
+    let found = match sessions.get(&request.id) {
+        None => KillAnswer::Unknown,
+        Some(handle) => {
+            if let Some(signal) = request.signal {
+                handle.send(signal);
+            }
+            KillAnswer::Found { same_user: handle.is_of(&request.user), running: handle.running() }
+        }
+    };
+    // The asker may have left meanwhile.
+    let _ = request.answer.send(found);
+}
