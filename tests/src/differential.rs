@@ -1,0 +1,76 @@
+//! The same commands straight to the primary and through Telamon: every packet must be the same, byte for byte.
+
+use crate::raw::{Client, Endpoint, Flags, Login, Reply};
+use crate::{Schema, Telamon, cluster, wait_for_replicas};
+
+/// One side of a comparison.
+pub struct Side<'a> {
+    /// The connection.
+    pub client: Client,
+    /// Where it goes.
+    pub endpoint: Endpoint,
+    /// The schema it works in, empty at the start.
+    pub schema: &'a str,
+}
+
+impl Side<'_> {
+    /// A statement that writes: waits until reads see it on the replicas too.
+    pub fn write(&mut self, sql: &str) -> Reply {
+        let reply = self.client.query(sql);
+        wait_for_replicas(cluster());
+        reply
+    }
+}
+
+/// Runs `script` on both sides, each beginning with the same empty schema, with and without CLIENT_DEPRECATE_EOF.
+///
+/// # Panics
+/// A packet differs; the text shows the command and both packets.
+pub fn compare(telamon: &Telamon, script: impl Fn(&mut Side<'_>)) {
+    compare_as(telamon, &Login::default(), script);
+}
+
+/// The same with a login of one's own.
+///
+/// # Panics
+/// A packet differs.
+pub fn compare_as(telamon: &Telamon, login: &Login, script: impl Fn(&mut Side<'_>)) {
+    for flags in [Flags::empty(), Flags::CLIENT_DEPRECATE_EOF] {
+        let schema = Schema::new();
+        let login = Login { schema: Some(schema.name.clone()), ..login.clone() }.with(flags);
+        let run = |endpoint: Endpoint| {
+            schema.clear();
+            let mut client = Client::connect(&endpoint, &login).unwrap_or_else(|refused| panic!("{refused}"));
+            assert_eq!(client.capabilities & Flags::CLIENT_DEPRECATE_EOF, flags, "what was asked for is offered");
+            client.transcript = Some(Vec::new());
+            let mut side = Side { client, endpoint, schema: &schema.name };
+            script(&mut side);
+            side.client.transcript.take().expect("it was kept")
+        };
+        let direct = run(cluster().primary().address().into());
+        let proxied = run(telamon.endpoint());
+        assert_same(&direct, &proxied, flags);
+    }
+}
+
+fn assert_same(direct: &[(String, Reply)], proxied: &[(String, Reply)], flags: Flags) {
+    for ((command, expected), (command_through, got)) in direct.iter().zip(proxied) {
+        assert_eq!(command, command_through, "the script itself took another way");
+        let (lengths, count) = (expected.packets.len(), got.packets.len());
+        for (index, (expected, got)) in expected.packets.iter().zip(&got.packets).enumerate() {
+            assert!(
+                expected == got,
+                "{command} ({flags:?}), packet {index} of {lengths}:\n direct {}\nproxied {}",
+                shown(expected.sequence, &expected.payload),
+                shown(got.sequence, &got.payload),
+            );
+        }
+        assert_eq!(lengths, count, "{command} ({flags:?}): number of packets, direct and proxied");
+    }
+    assert_eq!(direct.len(), proxied.len(), "number of commands");
+}
+
+fn shown(sequence: u8, payload: &[u8]) -> String {
+    let head = &payload[..payload.len().min(200)];
+    format!("#{sequence}, {} bytes: {:02x?} {:?}", payload.len(), head, String::from_utf8_lossy(head))
+}
