@@ -49,13 +49,13 @@ write_wrapper() { # NAME BINARY [ARGUMENT]
 # Runs this root's $2 with this root's libraries.
 here=\$(dirname "\$(readlink -f "\$0")")
 libraries=\$(echo "\$here"/usr/lib/*-linux-gnu)
-exec "\$here"/usr/lib*/ld-linux-*.so.* --library-path "\$libraries:\$libraries/mysql/private" "\$here/$2" "\$@"${3:+ "$3"}
+exec "\$here"/usr/lib*/ld-linux-*.so.* --library-path "\$libraries:\$libraries/mysql/private" "\$here/$2" "\$@"${3:+ $3}
 WRAPPER
     chmod 755 "$partial/$1"
 }
 # The server takes its base directory from its executable's place, which is ld.so's here; the last option wins.
 # shellcheck disable=SC2016
-write_wrapper mysqld usr/sbin/mysqld '--basedir=$here/usr'
+write_wrapper mysqld usr/sbin/mysqld '"--basedir=$here/usr"'
 write_wrapper mysql usr/bin/mysql
 write_wrapper mysqldump usr/bin/mysqldump
 write_wrapper mysqlslap usr/bin/mysqlslap

@@ -1,3 +1,21 @@
 //! telamon-bench: measures what Telamon costs.
+//!
+//! | room | what | must not know |
+//! |---|---|---|
+//! | [`lab`] | throw-away clusters and the proxy as a process | what is measured |
+//! | [`plan`], [`target`] | what a run is, and where it goes | how it is sent |
+//! | [`schema`] | sysbench's tables | |
+//! | [`workload`] | events: statements from random numbers | sockets, clocks |
+//! | [`driver`] | sends events, measures | what they mean |
+//! | [`report`] | tables for the reader | where numbers come from |
+//! | [`demo`], [`background`] | the commands that put these together | |
 
+pub mod background;
+pub mod demo;
+pub mod driver;
 pub mod lab;
+pub mod plan;
+pub mod report;
+pub mod schema;
+pub mod target;
+pub mod workload;

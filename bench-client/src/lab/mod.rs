@@ -23,6 +23,7 @@ mod mysql;
 mod port;
 mod process;
 mod program;
+mod proxy;
 mod server;
 mod settings;
 #[cfg(test)]
@@ -35,6 +36,7 @@ pub use cluster::Cluster;
 pub use directory::lab_base;
 pub use error::LabError;
 pub use program::Program;
+pub use proxy::{Proxy, ProxyError};
 pub use server::Server;
 pub use settings::Options;
 
@@ -63,6 +65,13 @@ pub enum Flavor {
 }
 
 impl Flavor {
+    /// The flavor to take where none was asked for: real servers where there are any.
+    #[must_use]
+    pub fn best() -> Flavor {
+        let real = [Flavor::MariaDb, Flavor::Mysql].into_iter().find(|flavor| Program::find(*flavor).is_ok());
+        real.unwrap_or(Flavor::Embedded)
+    }
+
     /// The name on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {

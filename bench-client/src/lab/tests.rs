@@ -56,3 +56,36 @@ async fn a_killed_server_starts_again_on_its_port_with_its_data() {
         app.ping().await.unwrap();
     }
 }
+
+#[tokio::test]
+async fn the_embedded_flavor_is_a_cluster_like_the_others() {
+    let cluster = Cluster::start(Flavor::Embedded, Options::default()).await.unwrap();
+    let replica = cluster.server("replica2").unwrap();
+    assert_eq!((replica.server_id(), replica.role(), replica.pid()), (3, Role::Replica, None));
+    assert!(matches!(replica.suspend(), Err(LabError::NotAProcess { .. })));
+    let mut root = replica.connect_root().await.unwrap();
+    let row: (u32, u8) = root.query_first("SELECT @@server_id, @@read_only").await.unwrap().unwrap();
+    assert_eq!(row, (3, 1));
+    replica.kill().await.unwrap();
+    assert!(replica.connect_app().await.is_err());
+    replica.start().await.unwrap();
+    replica.connect_app().await.unwrap();
+    cluster.wait_for_replicas().await.unwrap();
+}
+
+#[tokio::test]
+async fn the_configuration_names_every_server_with_its_role_and_the_account() {
+    let cluster = Cluster::start(Flavor::Embedded, Options::default()).await.unwrap();
+    let address = |at: usize| cluster.servers()[at].address();
+    let expected = format!(
+        "listen = [\"127.0.0.1:4321\"]\n\n\
+         [[servers]]\nname = \"primary\"\naddress = \"{}\"\nrole = \"primary\"\n\n\
+         [[servers]]\nname = \"replica1\"\naddress = \"{}\"\nrole = \"replica\"\nweight = 1\n\n\
+         [[servers]]\nname = \"replica2\"\naddress = \"{}\"\nrole = \"replica\"\nweight = 1\n\n\
+         [[users]]\nname = \"app\"\npassword = \"app\"\n",
+        address(0),
+        address(1),
+        address(2)
+    );
+    assert_eq!(cluster.telamon_toml(4321), expected);
+}

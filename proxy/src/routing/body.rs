@@ -7,6 +7,7 @@ use super::effects::Effects;
 use super::functions::{self, Call, upper_case};
 use super::lex::{Kind, Token};
 use super::reader::{Reader, is_word, unquoted};
+use super::structure;
 use super::variables;
 
 /// What has been found so far: the strongest kind with its reason, and all effects.
@@ -61,13 +62,15 @@ pub(super) struct BodyReader {
     pub(super) findings: Findings,
     /// `MATCH` has been seen and its `AGAINST` not yet.
     match_open: bool,
+    /// A WINDOW clause has been seen.
+    windows: bool,
     /// The name of the table that an INSERT names, with its column list, is still to come or to end.
     insert_target: bool,
 }
 
 impl BodyReader {
     pub(super) fn new(body: Body, findings: Findings) -> Self {
-        Self { body, findings, match_open: false, insert_target: false }
+        Self { body, findings, match_open: false, windows: false, insert_target: false }
     }
 
     pub(super) fn of_insert(findings: Findings) -> Self {
@@ -146,7 +149,7 @@ impl BodyReader {
         }
         match word {
             "INTO" if reader.next_is(Kind::UserVariable) => {
-                self.findings.effects |= Effects::SETS_USER_VARIABLES
+                self.findings.effects |= Effects::SETS_USER_VARIABLES;
             }
             "VALUES" | "VALUE" | "SET" | "SELECT" => self.insert_target = false,
             "SQL_CALC_FOUND_ROWS" => self.findings.effects |= Effects::FOUND_ROWS_WANTED,
@@ -164,17 +167,21 @@ impl BodyReader {
     /// Words that a query must not have.
     fn query_word(&mut self, reader: &Reader<'_>, word: &str) {
         let called = reader.next_is(Kind::Open);
+        if structure::is_broken(reader, word, self.windows) {
+            self.findings.write(Reason::NotUnderstood);
+        }
         match word {
             "FOR" if reader.next_is_word("UPDATE") || reader.next_is_word("SHARE") => {
                 self.findings.write(Reason::LockingClause);
             }
             "LOCK" => self.findings.write(Reason::LockingClause),
             "INTO" => self.findings.write(Reason::IntoClause),
+            "WINDOW" => self.windows = true,
             "PROCEDURE" if !reader.next_is_word("ANALYSE") => self.findings.write(Reason::NotUnderstood),
             "INSERT" | "REPLACE" if called => {}
             "INSERT" | "REPLACE" | "UPDATE" | "DELETE" | "LOAD" | "CALL" | "GRANT" | "REVOKE" | "DROP"
             | "ALTER" | "CREATE" | "RENAME" | "KILL" | "PURGE" | "UNLOCK" => {
-                self.findings.write(Reason::NotARead)
+                self.findings.write(Reason::NotARead);
             }
             _ => {}
         }
@@ -188,8 +195,8 @@ impl BodyReader {
         let per_server = variables::is_system_schema(name)
             || variables::is_information_schema(name)
                 && reader.ahead().next().is_some_and(|table| {
-                    !variables::is_schema_object_table(unquoted(table.text))
-                        && !(table.kind == Kind::Operator && table.text == b"*")
+                    let all_columns = table.kind == Kind::Operator && table.text == b"*";
+                    !(all_columns || variables::is_schema_object_table(unquoted(table.text)))
                 });
         if per_server {
             self.findings.note(StatementKind::PrimaryRead, Reason::SystemSchema, Effects::NONE);

@@ -81,15 +81,18 @@ const HIGH: u8 = 8;
 /// The class of each byte; a word is made of `WORD`, `DIGIT` and `HIGH` bytes.
 static CLASS: [u8; 256] = {
     let mut table = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        table[byte] = match byte as u8 {
+    let mut byte = 0_u8;
+    loop {
+        table[byte as usize] = match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'$' => WORD,
             b'0'..=b'9' => DIGIT,
             b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c => BLANK,
             0x80.. => HIGH,
             _ => 0,
         };
+        if byte == u8::MAX {
+            break;
+        }
         byte += 1;
     }
     table
@@ -329,8 +332,8 @@ impl<'a> Lexer<'a> {
             }
             Some(quote @ (b'\'' | b'"')) if !system => {
                 self.pos += 1;
-                let escapes =
-                    !self.dialect.no_backslash_escapes && !(quote == b'"' && self.dialect.ansi_quotes);
+                let name = quote == b'"' && self.dialect.ansi_quotes;
+                let escapes = !name && !self.dialect.no_backslash_escapes;
                 self.quoted_as(kind, quote, escapes)
             }
             _ => {

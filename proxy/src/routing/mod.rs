@@ -15,12 +15,14 @@ mod dialect;
 mod effects;
 mod facts;
 mod functions;
+mod heads;
 mod lex;
 mod read;
 mod reader;
 mod scan;
 mod set;
 mod show;
+mod structure;
 mod tree;
 mod variables;
 

@@ -7,8 +7,9 @@ use super::body::{Body, BodyReader, Findings};
 use super::class::{KillTarget, Reason, StatementKind};
 use super::dialect::{Dialect, ServerFamily};
 use super::effects::Effects;
+use super::heads::{compound, definition, kill, last_statement, locking, prepared, transaction, use_schema};
 use super::lex::Kind;
-use super::reader::{Reader, Shape, unquoted};
+use super::reader::{Reader, Shape};
 use super::set::set_statement;
 use super::show;
 
@@ -56,9 +57,9 @@ pub(super) fn read(sql: &[u8], dialect: &Dialect) -> Reading {
 
 /// What a class names besides kind, reason and effects.
 #[derive(Default)]
-struct Details {
-    schema: Option<Box<[u8]>>,
-    kill: Option<KillTarget>,
+pub(super) struct Details {
+    pub(super) schema: Option<Box<[u8]>>,
+    pub(super) kill: Option<KillTarget>,
 }
 
 /// Reads one statement, past the prefixes that leave the class to what stands behind them.
@@ -87,7 +88,8 @@ fn set_statement_for(reader: &mut Reader<'_>, prefix: Findings) -> Findings {
     }
     reader.bump();
     reader.bump();
-    while !reader.at_end() && !(reader.depth == 0 && reader.at_word("FOR")) {
+    let at_for = |reader: &Reader<'_>| reader.depth == 0 && reader.at_word("FOR");
+    while !reader.at_end() && !at_for(reader) {
         body.token(reader);
         reader.bump();
     }
@@ -105,7 +107,8 @@ fn headed(reader: &mut Reader<'_>, details: &mut Details) -> Findings {
             reader.bump();
             BodyReader::of_insert(not_a_read()).rest(reader)
         }
-        "UPDATE" | "DELETE" | "LOAD" | "DO" => BodyReader::new(Body::Change, not_a_read()).rest(reader),
+        "LOAD" => assigns_variables(BodyReader::of_insert(not_a_read()).rest(reader)),
+        "UPDATE" | "DELETE" | "DO" => BodyReader::new(Body::Change, not_a_read()).rest(reader),
         "CALL" => call(reader),
         "SET" => {
             reader.bump();
@@ -144,17 +147,17 @@ fn headed(reader: &mut Reader<'_>, details: &mut Details) -> Findings {
     }
 }
 
-const fn not_a_read() -> Findings {
+pub(super) const fn not_a_read() -> Findings {
     Findings::new(StatementKind::Write, Reason::NotARead)
 }
 
-fn not_understood(reader: &mut Reader<'_>) -> Findings {
+pub(super) fn not_understood(reader: &mut Reader<'_>) -> Findings {
     let findings = Findings::new(StatementKind::Write, Reason::NotUnderstood);
     BodyReader::new(Body::Change, findings).rest(reader)
 }
 
 /// A known statement whose rest is definitions, names and hosts.
-fn administration(reader: &mut Reader<'_>, effects: Effects) -> Findings {
+pub(super) fn administration(reader: &mut Reader<'_>, effects: Effects) -> Findings {
     let mut findings = not_a_read();
     findings.effects = effects;
     reader.bump();
@@ -181,33 +184,59 @@ fn query(reader: &mut Reader<'_>) -> Findings {
     while reader.at(Kind::Open) {
         reader.bump();
     }
-    let with = reader.at_word("WITH");
-    if !with && !reader.at_any(&["SELECT", "VALUES", "TABLE"]) {
+    if !reader.at_word("WITH") && !at_main_query(reader) {
         body.findings.note(StatementKind::Write, Reason::NotUnderstood, Effects::NONE);
     }
-    let depth = reader.depth;
-    let mut head_open = with;
+    // The depths of the lists of common table expressions whose query has not come yet.
+    let mut lists: Vec<usize> = Vec::new();
+    let mut first = true;
     while !reader.at_end() {
-        // Behind the list of common table expressions only a query makes the whole a read.
-        if head_open && reader.depth == depth && reader.last_is(Kind::Close) && !reader.at(Kind::Comma) {
-            head_open = reader.at_any(&["AS", "CYCLE"]);
-            if !head_open && !at_query(reader) {
+        if reader.at_word("WITH") && (first || query_may_start(reader)) {
+            lists.push(reader.depth);
+        } else if lists.last() == Some(&reader.depth) && list_ends(reader) {
+            lists.pop();
+            if !at_main_query(reader) && !reader.at(Kind::Open) {
                 body.findings.note(StatementKind::Write, Reason::NotARead, Effects::NONE);
             }
         }
+        first = false;
         body.token(reader);
         reader.bump();
     }
-    if head_open {
+    if !lists.is_empty() {
         body.findings.note(StatementKind::Write, Reason::NotUnderstood, Effects::NONE);
     }
     body.findings
 }
 
+fn at_main_query(reader: &Reader<'_>) -> bool {
+    reader.at_any(&["SELECT", "VALUES", "TABLE"])
+}
+
+/// Whether the token before this one lets a query start here.
+fn query_may_start(reader: &Reader<'_>) -> bool {
+    reader.last_is(Kind::Open)
+        || ["UNION", "EXCEPT", "INTERSECT", "ALL", "DISTINCT"].iter().any(|word| reader.last_is_word(word))
+}
+
+/// Whether a list of common table expressions ends before this token, at the list's depth.
+fn list_ends(reader: &Reader<'_>) -> bool {
+    let behind_item = reader.last_is(Kind::Close) || reader.last_is_word("RESTRICT");
+    behind_item && !reader.at(Kind::Comma) && !reader.at_any(&["AS", "CYCLE"])
+}
+
 fn call(reader: &mut Reader<'_>) -> Findings {
     let mut findings = not_a_read();
     findings.effects = Effects::MAY_CALL_UNKNOWN;
-    BodyReader::new(Body::Change, findings).rest(reader)
+    assigns_variables(BodyReader::new(Body::Change, findings).rest(reader))
+}
+
+/// The user variables that LOAD and CALL name may be where values go.
+fn assigns_variables(mut findings: Findings) -> Findings {
+    if findings.effects.contains(Effects::READS_USER_VARIABLES) {
+        findings.effects |= Effects::SETS_USER_VARIABLES;
+    }
+    findings
 }
 
 /// EXPLAIN, DESCRIBE, DESC: of a query or a table a read, of anything else as that thing.
@@ -240,16 +269,13 @@ fn explain_options(reader: &mut Reader<'_>) {
             .any(|word| reader.next_is_word(word))
                 || reader.next_is(Kind::Open)
         };
+        let format = reader.at_word("FORMAT")
+            && reader.next.is_some_and(|token| token.kind == Kind::Operator && token.text == b"=");
+        let schema =
+            reader.at_word("FOR") && (reader.next_is_word("SCHEMA") || reader.next_is_word("DATABASE"));
         if reader.at_any(&["ANALYZE", "EXTENDED", "PARTITIONS"]) && before_statement(reader) {
             reader.bump();
-        } else if reader.at_word("FORMAT")
-            && reader.next.is_some_and(|token| token.kind == Kind::Operator && token.text == b"=")
-        {
-            reader.bump();
-            reader.bump();
-            reader.bump();
-        } else if reader.at_word("FOR") && (reader.next_is_word("SCHEMA") || reader.next_is_word("DATABASE"))
-        {
+        } else if format || schema {
             reader.bump();
             reader.bump();
             reader.bump();
@@ -265,12 +291,16 @@ fn table_description(reader: &mut Reader<'_>) -> Findings {
     if !reader.at_name() {
         return not_understood(reader);
     }
-    for _ in 0..4 {
-        let fits = reader.at_name() || reader.at(Kind::Dot) || reader.at(Kind::String);
-        if reader.at_end() || !fits {
-            break;
+    body.token(reader);
+    reader.bump();
+    if reader.at(Kind::Dot) {
+        reader.bump();
+        if !reader.at_name() {
+            return not_understood(reader);
         }
-        body.token(reader);
+        reader.bump();
+    }
+    if reader.at_name() || reader.at(Kind::String) {
         reader.bump();
     }
     if reader.at_end() { body.findings } else { not_understood(reader) }
@@ -287,229 +317,4 @@ fn analyze(reader: &mut Reader<'_>) -> Findings {
         return BodyReader::of_insert(not_a_read()).rest(reader);
     }
     administration(reader, Effects::NONE)
-}
-
-fn use_schema(reader: &mut Reader<'_>, details: &mut Details) -> Findings {
-    let mut findings = Findings::new(StatementKind::SessionSet, Reason::SetStatement);
-    findings.effects = Effects::USES_SCHEMA;
-    reader.bump();
-    let Some(token) = reader.this.filter(|_| reader.at_name()) else { return not_understood(reader) };
-    details.schema = Some(schema_name(token.text));
-    reader.bump();
-    if reader.at_end() { findings } else { not_understood(reader) }
-}
-
-fn schema_name(text: &[u8]) -> Box<[u8]> {
-    let quote = text[0];
-    let name = unquoted(text);
-    if name.len() == text.len() {
-        return name.into();
-    }
-    let mut plain = Vec::with_capacity(name.len());
-    let mut bytes = name.iter().copied();
-    while let Some(byte) = bytes.next() {
-        plain.push(byte);
-        if byte == quote {
-            bytes.next();
-        }
-    }
-    plain.into()
-}
-
-fn kill(reader: &mut Reader<'_>, details: &mut Details) -> Findings {
-    let mut findings = Findings::new(StatementKind::Kill, Reason::Kill);
-    findings.effects = Effects::KILLS;
-    reader.bump();
-    reader.accept_all(&["HARD", "SOFT"]);
-    let query_only = reader.at_word("QUERY");
-    reader.accept_all(&["CONNECTION", "QUERY"]);
-    let connection_id = reader
-        .this
-        .filter(|token| token.kind == Kind::Number)
-        .and_then(|token| std::str::from_utf8(token.text).ok()?.parse().ok());
-    details.kill = Some(KillTarget { query_only, connection_id });
-    BodyReader::new(Body::Change, findings).rest(reader)
-}
-
-fn transaction(reader: &mut Reader<'_>) -> Findings {
-    let mut findings = Findings::new(StatementKind::Transaction, Reason::TransactionControl);
-    let mut buffer = [0; 32];
-    let head = reader.keyword(&mut buffer).to_owned();
-    reader.bump();
-    match head.as_str() {
-        "BEGIN" => {
-            reader.accept("WORK");
-            if !reader.at_end() {
-                return compound(reader, Reason::NotUnderstood);
-            }
-            findings.effects = Effects::BEGINS_TRANSACTION;
-        }
-        "START" => return start(reader),
-        "COMMIT" | "ROLLBACK" => return end_of_transaction(reader),
-        "XA" => {
-            if reader.at_word("RECOVER") {
-                return administration(reader, Effects::NONE);
-            }
-            findings.effects = Effects::XA;
-            if reader.at_any(&["COMMIT", "ROLLBACK"]) {
-                findings.effects |= Effects::ENDS_TRANSACTION;
-            }
-        }
-        _ => {}
-    }
-    BodyReader::new(Body::Change, findings).rest(reader)
-}
-
-/// START TRANSACTION with its characteristics; START of anything else administers.
-fn start(reader: &mut Reader<'_>) -> Findings {
-    if !reader.accept("TRANSACTION") {
-        return administration(reader, Effects::NONE);
-    }
-    let mut findings = Findings::new(StatementKind::Transaction, Reason::TransactionControl);
-    findings.effects = Effects::BEGINS_TRANSACTION;
-    while !reader.at_end() {
-        if reader.last_is_word("READ") && reader.at_word("ONLY") {
-            findings.effects |= Effects::BEGINS_READ_ONLY_TRANSACTION;
-        }
-        let known = reader.at_any(&["WITH", "CONSISTENT", "SNAPSHOT", "READ", "ONLY", "WRITE"]);
-        if !known && !reader.at(Kind::Comma) {
-            findings.kind = StatementKind::Write;
-            findings.reason = Reason::NotUnderstood;
-        }
-        reader.bump();
-    }
-    findings
-}
-
-/// Behind COMMIT or ROLLBACK.
-fn end_of_transaction(reader: &mut Reader<'_>) -> Findings {
-    let mut findings = Findings::new(StatementKind::Transaction, Reason::TransactionControl);
-    reader.accept("WORK");
-    if reader.at_word("TO") {
-        return BodyReader::new(Body::Change, findings).rest(reader);
-    }
-    findings.effects = Effects::ENDS_TRANSACTION;
-    while !reader.at_end() {
-        if reader.at_word("CHAIN") && !reader.last_is_word("NO") {
-            findings.effects |= Effects::BEGINS_TRANSACTION;
-        }
-        if reader.at_word("RELEASE") && !reader.last_is_word("NO") {
-            findings.effects |= Effects::ENDS_SESSION;
-        }
-        reader.bump();
-    }
-    findings
-}
-
-fn prepared(reader: &mut Reader<'_>) -> Findings {
-    let mut findings = Findings::new(StatementKind::Prepared, Reason::PreparedByName);
-    if reader.at_word("PREPARE") {
-        findings.effects = Effects::PREPARES_STATEMENT;
-    } else if reader.at_word("DEALLOCATE") {
-        findings.effects = Effects::DEALLOCATES_STATEMENT;
-    } else if reader.next_is_word("IMMEDIATE") {
-        findings = not_a_read();
-        findings.effects = Effects::MAY_CALL_UNKNOWN;
-    } else {
-        findings.effects = Effects::EXECUTES_STATEMENT.with(Effects::MAY_CALL_UNKNOWN);
-    }
-    BodyReader::new(Body::Change, findings).rest(reader)
-}
-
-/// GET DIAGNOSTICS.
-fn last_statement(reader: &mut Reader<'_>) -> Findings {
-    let mut findings = Findings::new(StatementKind::LastStatement, Reason::LastStatement);
-    findings.effects = Effects::ASKS_LAST_STATEMENT;
-    reader.bump();
-    reader.accept_all(&["CURRENT", "STACKED"]);
-    if !reader.accept("DIAGNOSTICS") {
-        return not_understood(reader);
-    }
-    while !reader.at_end() {
-        if reader.at(Kind::UserVariable) {
-            let assigned =
-                reader.next.is_some_and(|token| token.kind == Kind::Operator && token.text == b"=");
-            findings.effects |=
-                if assigned { Effects::SETS_USER_VARIABLES } else { Effects::READS_USER_VARIABLES };
-        }
-        reader.bump();
-    }
-    findings
-}
-
-/// CREATE, ALTER, DROP: what is defined stands behind some words, and may be a program with `;` inside.
-fn definition(reader: &mut Reader<'_>) -> Findings {
-    let creates = reader.at_word("CREATE");
-    let drops = reader.at_word("DROP");
-    if drops && reader.next_is_word("PREPARE") {
-        let mut findings = Findings::new(StatementKind::Prepared, Reason::PreparedByName);
-        findings.effects = Effects::DEALLOCATES_STATEMENT;
-        return BodyReader::new(Body::Change, findings).rest(reader);
-    }
-    let mut effects = Effects::NONE;
-    reader.bump();
-    for _ in 0..24 {
-        if reader.at_word("TEMPORARY") {
-            effects |= match (creates, drops) {
-                (true, _) => Effects::CREATES_TEMPORARY_TABLE,
-                (_, true) => Effects::DROPS_TEMPORARY_TABLE,
-                _ => Effects::NONE,
-            };
-        }
-        if !drops && reader.at_any(&["PROCEDURE", "FUNCTION", "TRIGGER", "EVENT", "PACKAGE", "LIBRARY"]) {
-            return compound(reader, Reason::NotARead);
-        }
-        if reader.at_end() || reader.at_any(&["TABLE", "VIEW", "INDEX", "USER", "DATABASE", "SCHEMA"]) {
-            break;
-        }
-        reader.bump();
-    }
-    let mut findings = not_a_read();
-    findings.effects = effects;
-    BodyReader::new(Body::Definition, findings).rest(reader)
-}
-
-/// A stored program or compound statement: it goes to the end of the text, for its own `;` cannot be
-/// told from those between statements.
-fn compound(reader: &mut Reader<'_>, reason: Reason) -> Findings {
-    let mut findings = Findings::new(StatementKind::Write, reason);
-    if reason != Reason::NotARead {
-        findings.effects = Effects::MAY_CALL_UNKNOWN;
-    }
-    while reader.this.is_some() {
-        if reader.at(Kind::Semicolon) && reader.next.is_some() {
-            findings.effects |= Effects::MAY_CALL_UNKNOWN;
-        }
-        reader.bump();
-    }
-    findings
-}
-
-/// LOCK, UNLOCK, FLUSH, HANDLER, BACKUP.
-fn locking(reader: &mut Reader<'_>) -> Findings {
-    let mut buffer = [0; 32];
-    let head = reader.keyword(&mut buffer).to_owned();
-    reader.bump();
-    let at_tables = reader.at_any(&["TABLE", "TABLES"]);
-    let mut findings = not_a_read();
-    findings.effects = match head.as_str() {
-        "LOCK" if at_tables => Effects::LOCKS_TABLES,
-        "LOCK" | "BACKUP" => Effects::SETS_UNTRACKED_STATE,
-        "UNLOCK" if at_tables => Effects::UNLOCKS_TABLES,
-        _ => Effects::NONE,
-    };
-    let mut body = BodyReader::new(Body::Definition, findings);
-    while !reader.at_end() {
-        let read_lock = reader.at_word("LOCK") && reader.last_is_word("READ");
-        let export = reader.at_word("EXPORT") && reader.last_is_word("FOR");
-        body.findings.effects |= match head.as_str() {
-            "FLUSH" if read_lock || export => Effects::LOCKS_TABLES,
-            "HANDLER" if reader.at_word("OPEN") => Effects::OPENS_HANDLER,
-            "HANDLER" if reader.at_word("CLOSE") => Effects::CLOSES_HANDLER,
-            _ => Effects::NONE,
-        };
-        body.token(reader);
-        reader.bump();
-    }
-    body.findings
 }

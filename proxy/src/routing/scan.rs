@@ -154,6 +154,14 @@ impl Hasher {
         match token.kind {
             kind if kind.is_literal() => self.literal(token),
             Kind::Word => self.word(token),
+            Kind::NameAfterDot => {
+                self.word(token);
+                self.absorb_keyed(1);
+            }
+            Kind::UserVariable => {
+                self.other(token);
+                self.absorb_keyed(u64::from(token.spaced));
+            }
             Kind::Open => self.open(token),
             Kind::Close => self.close(),
             Kind::Comma => self.comma(),

@@ -19,10 +19,10 @@ enum Scope {
 /// Reads a SET statement, from behind the keyword.
 pub(super) fn set_statement(reader: &mut Reader<'_>) -> Findings {
     let findings = Findings::new(StatementKind::SessionSet, Reason::SetStatement);
-    let mut body = BodyReader::new(Body::Change, findings);
-    if account_statement(reader, &mut body) {
-        return body.rest(reader);
+    if let Some(findings) = account_statement(reader, findings) {
+        return BodyReader::new(Body::Definition, findings).rest(reader);
     }
+    let mut body = BodyReader::new(Body::Change, findings);
     // A keyword holds for the assignments behind it, until the next one.
     let mut sticky = Scope::Session;
     loop {
@@ -55,29 +55,25 @@ fn at_assigned(reader: &Reader<'_>) -> bool {
         || reader.next.is_some_and(|token| token.kind == Kind::Operator && token.text == b"=")
 }
 
-/// SET TRANSACTION, PASSWORD, ROLE and what else is no assignment; true when it was one of them.
-fn account_statement(reader: &Reader<'_>, body: &mut BodyReader) -> bool {
-    let findings = &mut body.findings;
-    if reader.at_word("PASSWORD") {
-        findings.note(StatementKind::Write, Reason::NotARead, Effects::NONE);
-        return true;
-    }
-    if at_assigned(reader) {
-        return false;
+/// SET TRANSACTION, PASSWORD, ROLE and what else is no assignment.
+fn account_statement(reader: &Reader<'_>, mut findings: Findings) -> Option<Findings> {
+    if at_assigned(reader) && !reader.at_word("PASSWORD") {
+        return None;
     }
     let (kind, reason, effects) = if reader.at_word("TRANSACTION") {
         (StatementKind::Transaction, Reason::TransactionControl, Effects::SETS_NEXT_TRANSACTION)
-    } else if reader.at_word("GLOBAL") && reader.next_is_word("TRANSACTION") {
-        (StatementKind::Write, Reason::NotARead, Effects::NONE)
     } else if reader.at_any(&["ROLE", "RESOURCE"]) {
         (StatementKind::Write, Reason::NotARead, Effects::SETS_UNTRACKED_STATE)
-    } else if reader.at_word("DEFAULT") && reader.next_is_word("ROLE") {
+    } else if reader.at_word("PASSWORD")
+        || reader.at_word("GLOBAL") && reader.next_is_word("TRANSACTION")
+        || reader.at_word("DEFAULT") && reader.next_is_word("ROLE")
+    {
         (StatementKind::Write, Reason::NotARead, Effects::NONE)
     } else {
-        return false;
+        return None;
     };
     findings.note(kind, reason, effects);
-    true
+    Some(findings)
 }
 
 /// One assignment: the name, the sign, and the value up to the next comma.
@@ -102,6 +98,7 @@ fn assignment(reader: &mut Reader<'_>, body: &mut BodyReader, sticky: Scope) {
         reader.bump();
     }
     if !reader.at(Kind::Assign) && !reader.at_operator(b'=') {
+        body.findings.note(StatementKind::Write, Reason::NotUnderstood, Effects::NONE);
         return;
     }
     reader.bump();
@@ -157,7 +154,8 @@ fn is_on(reader: &Reader<'_>) -> bool {
 /// Reads a value: everything up to a comma outside parentheses.
 fn value(reader: &mut Reader<'_>, body: &mut BodyReader) {
     let depth = reader.depth;
-    while !reader.at_end() && !(reader.at(Kind::Comma) && reader.depth == depth) {
+    let at_comma = |reader: &Reader<'_>| reader.at(Kind::Comma) && reader.depth == depth;
+    while !reader.at_end() && !at_comma(reader) {
         body.token(reader);
         reader.bump();
     }

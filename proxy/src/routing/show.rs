@@ -13,13 +13,10 @@ pub(super) fn show(reader: &mut Reader<'_>) -> Findings {
     if kind == StatementKind::LastStatement {
         findings.effects = Effects::ASKS_LAST_STATEMENT;
     }
-    // The object of SHOW CREATE may have any of the words that a query must not have.
-    let body = if reader.at_word("CREATE") || reason == Reason::SystemSchema {
-        Body::Definition
-    } else {
-        Body::Query
-    };
-    if body == Body::Definition {
+    // Accounts have hosts behind an `@`; an object that was created may have any name behind its kind.
+    let accounts = reason == Reason::SystemSchema;
+    let body = if accounts || reader.at_word("CREATE") { Body::Definition } else { Body::Query };
+    if kind < StatementKind::Write {
         reader.bump();
     }
     BodyReader::new(body, findings).rest(reader)

@@ -126,8 +126,10 @@ impl Walk<'_> {
             FunctionArguments::List(list) => list.args.is_empty(),
             FunctionArguments::Subquery(_) => false,
         };
+        // A row constructor, which the parser takes for a call.
+        let is_row = name.value.eq_ignore_ascii_case("ROW");
         let known = functions::called(name.value.as_bytes(), false, empty, self.dialect);
-        known.kind < StatementKind::Write
+        (is_row || known.kind < StatementKind::Write)
             && name.quote_style.is_none()
             && matches!(function.parameters, FunctionArguments::None)
             && function

@@ -1,0 +1,30 @@
+//! The measuring part against real counters.
+
+use super::*;
+use crate::lab::Program;
+
+/// Embedded servers always, MariaDB where it is installed: the servers must have counted what the driver sent.
+#[tokio::test]
+async fn the_servers_count_what_the_driver_sends() {
+    let real = [Flavor::MariaDb].into_iter().filter(|flavor| Program::find(*flavor).is_ok());
+    for flavor in real.chain([Flavor::Embedded]) {
+        let cluster = Cluster::start(flavor, Options::default()).await.unwrap();
+        let target = Target::lab("primary", cluster.primary().address());
+        let tables = Tables { count: 2, size: 500 };
+        prepare(&target, tables).await.unwrap();
+        let mut first = Driver::connect(&target, 2).await.unwrap();
+        let mut second = Driver::connect(&target, 2).await.unwrap();
+        let mut counters = Counters::connect(&cluster).await.unwrap();
+        for (kind, skip_trx) in WORKLOADS {
+            let time = Duration::from_millis(400);
+            let plan = Plan { kind, skip_trx, tables, threads: 2, time, seed: 1 };
+            let measured = measure::measure(&plan, &mut first, &mut second, &mut counters).await.unwrap();
+            for side in [&measured.proxy, &measured.direct] {
+                assert!(side.sample.events > 0);
+                assert_eq!(side.received[0], side.sent(), "{flavor} {}", plan.name());
+                assert_eq!(side.received[1..], [split::Counts::default(); 2], "{flavor} {}", plan.name());
+            }
+        }
+        schema::cleanup(&target.opts, tables).await.unwrap();
+    }
+}
