@@ -357,8 +357,13 @@ fn label(payload: &[u8]) -> String {
     format!("{command:#04x} {:?}", text.chars().take(60).collect::<String>())
 }
 
-/// A reply as a transcript keeps it: the ids of statements are each side's own.
+/// A reply as a transcript keeps it: the ids of statements are each side's own, in texts too.
 fn without_id(shape: Shape, mut reply: Reply) -> Reply {
+    if reply.error().is_some_and(|error| error.code == 1243)
+        && let Some(packet) = reply.packets.last_mut()
+    {
+        packet.payload.retain(|byte| !byte.is_ascii_digit());
+    }
     if shape == Shape::Prepared
         && let Some([0, id @ ..]) = reply.packets.first_mut().map(|packet| &mut packet.payload[..])
     {
