@@ -19,8 +19,10 @@ use tokio::net::{TcpStream, UnixStream};
 const MAX_OWN_REPLY: usize = 1 << 20;
 
 /// What the session's state is learned from. Known to MySQL from 5.7 and MariaDB from 10.2 on.
-const TRACK: &[u8] = b"SET SESSION session_track_system_variables='*', session_track_schema=1, \
+const TRACK: &str = "SET SESSION session_track_system_variables='*', session_track_schema=1, \
     session_track_state_change=1, session_track_transaction_info='CHARACTERISTICS'";
+/// What MySQL needs besides to report the GTIDs of writes; MariaDB reports them as a variable.
+const TRACK_GTIDS: &str = ", session_track_gtids='OWN_GTID'";
 
 /// How connections to servers are made.
 #[derive(Clone)]
@@ -205,7 +207,19 @@ impl Connection {
     /// # Errors
     /// As [`Self::command`]; a reply of another shape as [`ConnectError::Protocol`].
     pub async fn select_row(&mut self, sql: &[u8]) -> Result<Vec<Option<Vec<u8>>>, ConnectError> {
-        let head = self.command(&[b"\x03", sql].concat()).await?;
+        self.stream.set_sequence(0);
+        self.stream.queue_packet(&[b"\x03", sql].concat());
+        self.stream.flush().await?;
+        self.read_row().await
+    }
+
+    /// Reads the reply to a statement that answers one row of text, sent before.
+    ///
+    /// # Errors
+    /// As [`Self::select_row`].
+    pub async fn read_row(&mut self) -> Result<Vec<Option<Vec<u8>>>, ConnectError> {
+        self.stream.set_sequence(1);
+        let head = login::not_refused(self.stream.read_packet(MAX_OWN_REPLY).await?)?;
         let columns = Reader::new(&head).lenenc()?;
         let eofs = u64::from(!self.capabilities.contains(CapabilityFlags::CLIENT_DEPRECATE_EOF));
         for _ in 0..columns + eofs {
@@ -271,7 +285,9 @@ impl Connection {
     /// # Errors
     /// As [`Self::command`].
     pub async fn track(&mut self) -> Result<(), ConnectError> {
-        self.query(TRACK).await
+        let is_mysql = self.server().identity().is_some_and(|identity| identity.product() == "MySQL");
+        let gtids = if is_mysql { TRACK_GTIDS } else { "" };
+        self.query(format!("{TRACK}{gtids}").as_bytes()).await
     }
 
     /// Says COM_QUIT and closes.

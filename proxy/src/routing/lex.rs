@@ -69,6 +69,8 @@ pub(super) struct Lexer<'a> {
     /// Inside an executable comment whose content counts.
     in_executable: bool,
     after_dot: bool,
+    /// The word read last has bytes above 0x7F.
+    high: bool,
     /// An executable comment has been met, skipped or not.
     met_executable: bool,
 }
@@ -108,7 +110,15 @@ pub(super) fn is_blank(byte: u8) -> bool {
 
 impl<'a> Lexer<'a> {
     pub(super) fn new(sql: &'a [u8], dialect: &Dialect) -> Self {
-        Self { sql, pos: 0, dialect: *dialect, in_executable: false, after_dot: false, met_executable: false }
+        Self {
+            sql,
+            pos: 0,
+            dialect: *dialect,
+            in_executable: false,
+            after_dot: false,
+            high: false,
+            met_executable: false,
+        }
     }
 
     pub(super) fn met_executable_comment(&self) -> bool {
@@ -169,8 +179,8 @@ impl<'a> Lexer<'a> {
     fn is_ambiguous(&self, kind: Kind, text: &[u8]) -> bool {
         match kind {
             Kind::Word | Kind::NameAfterDot => {
-                let high = text.iter().any(|byte| *byte >= 0x80);
-                high && (self.dialect.charset != ClientCharset::Utf8 || std::str::from_utf8(text).is_err())
+                self.high
+                    && (self.dialect.charset != ClientCharset::Utf8 || std::str::from_utf8(text).is_err())
                     || text[0] == b'$' && self.is_dollar_quote(text)
             }
             Kind::String
@@ -193,12 +203,15 @@ impl<'a> Lexer<'a> {
 
     #[inline]
     fn skip_word(&mut self) {
-        while let Some(&byte) = self.sql.get(self.pos) {
-            if CLASS[usize::from(byte)] & (WORD | DIGIT | HIGH) == 0 {
-                break;
-            }
-            self.pos += 1;
-        }
+        let rest = &self.sql[self.pos..];
+        let mut high = 0;
+        let length = rest.iter().position(|byte| {
+            let class = CLASS[usize::from(*byte)];
+            high |= class;
+            class & (WORD | DIGIT | HIGH) == 0
+        });
+        self.high = high & HIGH != 0;
+        self.pos += length.unwrap_or(rest.len());
     }
 
     fn skip_digits(&mut self) {

@@ -1,8 +1,8 @@
 //! Where a statement goes: text and facts in, a route out.
 //!
 //! Pure: no sockets, no clock, no configuration files, no knowledge of how bytes travel. A statement
-//! is scanned once ([`scan`]), its class is taken from the worker's [`ClassCache`] or found by two
-//! judges ([`classify`]), and [`route`] decides from the class, the hint, the session and the servers.
+//! is scanned once ([`scan()`]), its class is taken from the worker's [`ClassCache`] or found by two
+//! judges ([`classify()`]), and [`route()`] decides from the class, the hint, the session and the servers.
 //! Not understood means primary, everywhere.
 
 mod balance;

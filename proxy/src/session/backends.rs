@@ -124,7 +124,10 @@ impl Session {
     }
 
     async fn connect(&self, server: &Arc<Server>) -> Result<Connection, ConnectError> {
-        let account = self.account_now();
+        let mut account = self.account_now();
+        if server.index != self.context.topology.primary().index {
+            account.schema = None; // the replica may not have it before it has the session's last write
+        }
         let opened = Connection::open(&self.context.connector, server, &account, &self.context.buffers).await;
         match &opened {
             Ok(_) => {
@@ -167,6 +170,9 @@ impl Session {
     /// The connection for a read: to the server whose turn it is, which may be the primary where it has a weight.
     pub(super) fn read_slot(&mut self) -> Slot {
         let topology = &self.context.topology;
+        if self.state.avoids_replica() {
+            return Slot::Primary;
+        }
         if self.backends.replica.is_some() {
             return Slot::Replica;
         }
@@ -221,7 +227,8 @@ impl Session {
             // The server's defaults are this session's: autocommit may be off from the start.
             self.state.status = connection.status & !StatusFlags::SERVER_SESSION_STATE_CHANGED;
         }
-        let brought = Brought { schema: self.state.version, variables: 0 };
+        let schema = if slot == Slot::Primary { self.state.version } else { 0 };
+        let brought = Brought { schema, variables: 0, writes: 0 };
         self.backends.put(slot, connection, brought);
         self.statements.forget_slot(slot);
         Ok(())

@@ -5,7 +5,7 @@ use super::backends::{NoBackend, Slot};
 use super::end::{End, Side};
 use super::kill::Running;
 use super::relay::{Relay, RelayError, consume_front, discard_reply, stream_command};
-use super::replay::{Brought, read_replies, replay};
+use super::replay::{Brought, Replayed, Replies, read_replies, replay};
 use super::walk::{Progress, Walk};
 use crate::io::PacketStream;
 use crate::protocol::command::Command;
@@ -98,7 +98,7 @@ impl Session {
     async fn attempt(&mut self, plan: &mut Plan) -> Result<Attempt, End> {
         self.seen.clear();
         let up_to_date = self.is_up_to_date(plan.slot);
-        let mut replies = 0;
+        let mut replies = Replies::default();
         if !up_to_date {
             match self.bring(plan).await? {
                 Some(count) => replies = count,
@@ -125,12 +125,11 @@ impl Session {
         self.handle.set_running(Some(Running { server, connection_id }));
         let mut walk = None;
         match self.send_and_relay(plan, replies, &mut walk).await {
-            Ok(true) => self.finish(plan),
-            // The replay failed: what the statement answered was for nobody.
-            Ok(false) => {
+            Ok(Replayed::Done) => self.finish(plan),
+            // What the statement answered was for nobody.
+            Ok(other) => {
                 self.handle.set_running(None);
-                self.state.give_up();
-                plan.slot = Slot::Primary;
+                self.not_brought(plan, other);
                 return Ok(Attempt::Again);
             }
             Err(error) => return self.lost(plan, error, walk).await,
@@ -146,14 +145,14 @@ impl Session {
 
     /// Queues what brings the connection to the session's state; answers how many replies that will have. `None`:
     /// the plan has another slot now.
-    async fn bring(&mut self, plan: &mut Plan) -> Result<Option<usize>, End> {
+    async fn bring(&mut self, plan: &mut Plan) -> Result<Option<Replies>, End> {
         if plan.slot == Slot::Replica && !self.state.unreported.is_empty() {
             self.ask_unreported().await;
         }
         let Some(backend) = self.backends.get(plan.slot) else { return Ok(None) };
         let (brought, server) = (backend.brought, backend.connection.server().clone());
         let pinned = self.state.held().is_some() && self.state.held_slot() != plan.slot;
-        let Ok(replay) = replay(&self.state, brought) else {
+        let Ok(replay) = replay(&self.state, plan.slot, brought) else {
             self.state.give_up();
             return self.without_replay(plan, &server.name);
         };
@@ -169,23 +168,42 @@ impl Session {
             backend.brought = Brought::all(version);
             return Ok(Some(replay.replies)); // in front of the statement, in the same write
         }
-        let capabilities = backend.connection.capabilities;
-        let sent = stream.flush().await.map_err(RelayError::Backend);
-        let ok = match sent {
-            Ok(()) => read_replies(stream, capabilities, replay.replies).await.unwrap_or(false),
-            Err(_) => false,
+        let replayed = match stream.flush().await {
+            Ok(()) => read_replies(&mut backend.connection, replay.replies).await,
+            Err(error) => Err(RelayError::Backend(error)),
         };
-        if ok {
-            backend.brought = Brought::all(version);
-            return Ok(Some(0));
+        match replayed {
+            Ok(Replayed::Done) => {
+                backend.brought = Brought::all(version);
+                Ok(Some(Replies::default()))
+            }
+            Ok(other) if plan.slot == Slot::Replica => {
+                self.not_brought(plan, other);
+                Ok(None)
+            }
+            _ => {
+                self.backends.drop_slot(plan.slot);
+                self.state.give_up();
+                self.without_replay(plan, &server.name)
+            }
         }
-        self.backends.drop_slot(plan.slot);
-        self.state.give_up();
-        self.without_replay(plan, &server.name)
+    }
+
+    /// A replica is not where the session is: the primary answers instead.
+    fn not_brought(&mut self, plan: &mut Plan, why: Replayed) {
+        if why == Replayed::Behind {
+            if let Some(backend) = self.backends.get_mut(plan.slot) {
+                backend.brought.writes = 0;
+            }
+            self.state.replica_is_behind();
+        } else {
+            self.state.give_up();
+        }
+        plan.slot = Slot::Primary;
     }
 
     /// The state cannot be had on this connection: only the primary's own will do, if it is still there.
-    fn without_replay(&mut self, plan: &mut Plan, server: &str) -> Result<Option<usize>, End> {
+    fn without_replay(&mut self, plan: &mut Plan, server: &str) -> Result<Option<Replies>, End> {
         if plan.slot == Slot::Replica {
             plan.slot = Slot::Primary;
             return Ok(None);
@@ -197,13 +215,13 @@ impl Session {
     async fn send_and_relay(
         &mut self,
         plan: &Plan,
-        replies: usize,
+        replies: Replies,
         walked: &mut Option<Walk>,
-    ) -> Result<bool, RelayError> {
+    ) -> Result<Replayed, RelayError> {
         let write_timeout = self.write_timeout();
         let client_capabilities = self.who.account.capabilities;
         let Self { client, backends, handle, seen, statements, .. } = self;
-        let Some(backend) = backends.get_mut(plan.slot) else { return Ok(false) };
+        let Some(backend) = backends.get_mut(plan.slot) else { return Ok(Replayed::Failed) };
         let connection = &mut backend.connection;
         let stream = &mut connection.stream;
         let first = match plan.statement.and_then(|id| statements.get_mut(id)) {
@@ -211,10 +229,12 @@ impl Session {
             None => send(client, stream, plan.whole).await?,
         };
         let state = ReplyState::new(plan.command.reply_shape(), connection.capabilities);
-        if !read_replies(stream, connection.capabilities, replies).await? {
+        let replayed = read_replies(connection, replies).await?;
+        let stream = &mut connection.stream;
+        if replayed != Replayed::Done {
             let mut walk = Walk::new(state, first, client_capabilities);
             discard_reply(stream, &mut walk, seen).await?;
-            return Ok(false);
+            return Ok(replayed);
         }
         let walk = walked.insert(Walk::new(state, first, client_capabilities).with_statement_id(plan.new_statement));
         let mut relay = Relay { client, handle, seen, write_timeout };
@@ -225,7 +245,7 @@ impl Session {
             let next = relay.file(stream).await?;
             walk.file_sent(next);
         }
-        Ok(true)
+        Ok(Replayed::Done)
     }
 
     /// Learns from the reply and takes the command off the input.

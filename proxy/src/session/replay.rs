@@ -5,48 +5,81 @@ use super::backends::Slot;
 use super::relay::{RelayError, discard_reply};
 use super::state::{SessionState, Version};
 use super::walk::{Observation, Walk};
-use crate::io::PacketStream;
-use crate::protocol::CapabilityFlags;
+use crate::backend::{ConnectError, Connection};
+use crate::io::StreamError;
 use crate::protocol::command::ReplyShape;
 use crate::protocol::packet::put_packet;
 use crate::protocol::reply::ReplyState;
+use crate::routing::ServerFamily;
 
 /// How much of the session's state a connection has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Brought {
     pub(super) schema: Version,
     pub(super) variables: Version,
+    pub(super) writes: Version,
 }
 
 impl Brought {
     /// The connection is where the session is.
     pub(super) fn all(version: Version) -> Self {
-        Self { schema: version, variables: version }
+        Self { schema: version, variables: version, writes: version }
     }
 
     pub(super) fn is_up_to(self, version: Version) -> bool {
-        self.schema == version && self.variables == version
+        self == Self::all(version)
     }
 }
 
-/// Commands that bring a connection to the session's state, each of them a packet with a reply of one packet.
+/// Commands that bring a connection to the session's state.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Replay {
     pub(super) packets: Vec<u8>,
-    pub(super) replies: usize,
+    pub(super) replies: Replies,
 }
+
+/// The replies that a [`Replay`] has, in this order.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Replies {
+    /// A row that says whether the server has the session's last write.
+    pub(super) wait: bool,
+    /// Replies of one packet that must be OK.
+    pub(super) oks: usize,
+}
+
+/// What the replies to a replay said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Replayed {
+    /// The connection is where the session is.
+    Done,
+    /// The server does not have the session's last write yet.
+    Behind,
+    /// Something of the session's state cannot be had there.
+    Failed,
+}
+
+/// Milliseconds that a read waits for its replica to have the session's last write, before the primary answers it.
+const WAIT_MS: u32 = 500;
 
 /// A value that cannot be written into a SET statement so that it means the same on every connection.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct NotReplayable;
 
 /// The commands that a connection needs which was brought to `brought`.
-pub(super) fn replay(state: &SessionState, brought: Brought) -> Result<Replay, NotReplayable> {
+pub(super) fn replay(state: &SessionState, slot: Slot, brought: Brought) -> Result<Replay, NotReplayable> {
     let mut replay = Replay::default();
+    if let Some(gtid) = state.last_write.as_deref().filter(|_| brought.writes < state.last_write_since)
+        && slot == Slot::Replica
+    {
+        replay.wait_for(gtid, state.dialect.family);
+    }
     if brought.schema < state.schema_since {
-        // A connection cannot be without a schema again once it had one; the server would answer 1046 there.
-        let schema = state.schema.as_deref().ok_or(NotReplayable)?;
-        replay.push(0x02, schema);
+        match state.schema.as_deref() {
+            Some(schema) => replay.push(0x02, schema),
+            None if brought.schema == 0 => {} // it has none either
+            // A connection cannot be without a schema again once it had one; the server would answer 1046 there.
+            None => return Err(NotReplayable),
+        }
     }
     if let Some(option) = state.option.filter(|_| brought.variables < state.option_since) {
         replay.push(0x1B, &option.to_le_bytes());
@@ -67,7 +100,23 @@ pub(super) fn replay(state: &SessionState, brought: Brought) -> Result<Replay, N
 impl Replay {
     fn push(&mut self, command: u8, text: &[u8]) {
         put_packet(&mut self.packets, 0, &[&[command], text].concat());
-        self.replies += 1;
+        self.replies.oks += 1;
+    }
+
+    /// Waits until the server has what `gtid` names; it comes first, so that all else sees that state.
+    fn wait_for(&mut self, gtid: &[u8], family: ServerFamily) {
+        let function = match family {
+            ServerFamily::MariaDb => "MASTER_GTID_WAIT",
+            ServerFamily::MySql => "WAIT_FOR_EXECUTED_GTID_SET",
+        };
+        let seconds = f64::from(WAIT_MS) / 1000.0;
+        let mut sql = b"\x03SELECT ".to_vec();
+        sql.extend_from_slice(function.as_bytes());
+        sql.extend_from_slice(b"('");
+        sql.extend(gtid.iter().filter(|b| b.is_ascii_graphic() && **b != b'\''));
+        sql.extend_from_slice(format!("',{seconds})").as_bytes());
+        put_packet(&mut self.packets, 0, &sql);
+        self.replies.wait = true;
     }
 }
 
@@ -92,20 +141,33 @@ fn literal(out: &mut Vec<u8>, name: &str, value: &[u8]) -> Result<(), NotReplaya
     Ok(())
 }
 
-/// Reads the replies to a replay; answers whether all of them were OK.
+/// Reads the replies to a replay.
 pub(super) async fn read_replies(
-    backend: &mut PacketStream,
-    capabilities: CapabilityFlags,
-    replies: usize,
-) -> Result<bool, RelayError> {
-    let mut all = true;
-    for _ in 0..replies {
+    connection: &mut Connection,
+    replies: Replies,
+) -> Result<Replayed, RelayError> {
+    let mut done = Replayed::Done;
+    if replies.wait {
+        let row = match connection.read_row().await {
+            Ok(row) => row,
+            Err(ConnectError::Refused { .. }) => Vec::new(),
+            Err(ConnectError::Unreachable(error)) => return Err(RelayError::Backend(error)),
+            Err(_) => return Err(RelayError::Backend(StreamError::Closed)),
+        };
+        if row.first().and_then(Option::as_deref) != Some(b"0") {
+            done = Replayed::Behind;
+        }
+    }
+    let capabilities = connection.capabilities;
+    for _ in 0..replies.oks {
         let mut seen = Observation::default();
         let mut walk = Walk::new(ReplyState::new(ReplyShape::One, capabilities), 1, capabilities);
-        discard_reply(backend, &mut walk, &mut seen).await?;
-        all &= seen.error.is_none();
+        discard_reply(&mut connection.stream, &mut walk, &mut seen).await?;
+        if seen.error.is_some() && done == Replayed::Done {
+            done = Replayed::Failed;
+        }
     }
-    Ok(all)
+    Ok(done)
 }
 
 impl Session {
@@ -136,7 +198,7 @@ impl Session {
 mod tests {
     use super::*;
     use crate::protocol::StatusFlags;
-    use crate::routing::{Dialect, Effects};
+    use crate::routing::{Dialect, Effects, ServerFamily};
 
     fn state_after(track: &[u8]) -> SessionState {
         let mut state =
@@ -149,17 +211,28 @@ mod tests {
     #[test]
     fn only_what_a_connection_lacks_is_sent_and_in_one_statement() {
         let state = state_after(b"\x00\x0d\x08sql_mode\x03A'B\x00\x10\x0dwait_timeout\x0277");
-        let brought = Brought { schema: state.version, variables: 0 };
-        let replay = replay(&state, brought).expect("plain values");
-        assert_eq!(replay.replies, 1);
+        let brought = Brought { variables: 0, ..Brought::all(state.version) };
+        let replay = replay(&state, Slot::Replica, brought).expect("plain values");
+        assert_eq!(replay.replies, Replies { wait: false, oks: 1 });
         assert_eq!(&replay.packets[5..], b"SET SESSION sql_mode='A''B', SESSION wait_timeout=77");
         let all = Brought::all(state.version);
-        assert_eq!(super::replay(&state, all), Ok(Replay::default()), "nothing is sent twice");
+        assert_eq!(super::replay(&state, Slot::Replica, all), Ok(Replay::default()), "nothing is sent twice");
+    }
+
+    #[test]
+    fn a_replica_waits_for_the_sessions_last_write_before_anything_else() {
+        let mut state = state_after(b"\x00\x10\x09last_gtid\x050-1-7");
+        state.dialect.family = ServerFamily::MariaDb;
+        let brought = Brought { writes: 0, ..Brought::all(state.version) };
+        let on_replica = replay(&state, Slot::Replica, brought).expect("plain values");
+        assert_eq!(&on_replica.packets[5..], b"SELECT MASTER_GTID_WAIT('0-1-7',0.5)");
+        assert_eq!(on_replica.replies, Replies { wait: true, oks: 0 });
+        assert_eq!(replay(&state, Slot::Primary, brought), Ok(Replay::default()), "it wrote it itself");
     }
 
     #[test]
     fn a_value_that_depends_on_the_sql_mode_is_not_replayed() {
         let state = state_after(b"\x00\x05\x01a\x02x\\");
-        assert_eq!(replay(&state, Brought { schema: state.version, variables: 0 }), Err(NotReplayable));
+        assert_eq!(replay(&state, Slot::Replica, Brought { variables: 0, ..Brought::all(state.version) }), Err(NotReplayable));
     }
 }

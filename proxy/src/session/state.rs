@@ -7,8 +7,9 @@ use super::backends::Slot;
 use super::walk::Observation;
 use crate::protocol::StatusFlags;
 use crate::protocol::session_track::{Change, Changes};
-use crate::routing::{Dialect, Effects, Isolation, PinReason, SessionFacts};
+use crate::routing::{Dialect, Effects, Isolation, PinReason, ServerFamily, SessionFacts};
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 /// Counts the changes of a session's state; a connection knows the number it was brought to.
 pub(super) type Version = u64;
@@ -33,6 +34,10 @@ pub(super) struct SessionState {
     /// Variables that were set to something the server did not report.
     pub(super) unreported: Vec<String>,
     pub(super) version: Version,
+    /// The GTID of the session's last write, as its server reported it.
+    pub(super) last_write: Option<Vec<u8>>,
+    pub(super) last_write_since: Version,
+    primary_until: Option<Instant>,
     /// What COM_SET_OPTION asked for last.
     pub(super) option: Option<u16>,
     pub(super) option_since: Version,
@@ -63,7 +68,7 @@ struct Pins {
 }
 
 /// Variables that are no part of what a replica must know: they matter to writes alone, or are no settings.
-const NOT_REPLAYED: [&str; 15] = [
+const NOT_REPLAYED: [&str; 14] = [
     "autocommit",
     "binlog_format",
     "binlog_row_image",
@@ -71,7 +76,6 @@ const NOT_REPLAYED: [&str; 15] = [
     "gtid_seq_no",
     "identity",
     "insert_id",
-    "last_gtid",
     "last_insert_id",
     "pseudo_slave_mode",
     "pseudo_thread_id",
@@ -105,6 +109,9 @@ impl SessionState {
             variables: BTreeMap::new(),
             unreported: Vec::new(),
             version: 0,
+            last_write: None,
+            last_write_since: 0,
+            primary_until: None,
             option: None,
             option_since: 0,
             was_reset: false,
@@ -122,7 +129,11 @@ impl SessionState {
     /// COM_RESET_CONNECTION: everything is forgotten but the schema.
     pub(super) fn reset(&mut self, status: StatusFlags) {
         let base = Dialect { ansi_quotes: false, no_backslash_escapes: false, ..self.dialect };
-        *self = Self { was_reset: true, ..Self::new(status, self.schema.take(), base) };
+        let mut fresh = Self { was_reset: true, ..Self::new(status, self.schema.take(), base) };
+        if let Some(gtid) = self.last_write.take() {
+            fresh.wrote(&gtid);
+        }
+        *self = fresh;
     }
 
     fn set_schema(&mut self, schema: Option<Vec<u8>>) {
@@ -130,6 +141,15 @@ impl SessionState {
         self.schema_since = self.version;
         self.in_system_schema = schema.as_deref().is_some_and(SessionFacts::is_system_schema);
         self.schema = schema;
+    }
+
+    /// The session's last write has this GTID: no read of it may show less.
+    fn wrote(&mut self, gtid: &[u8]) {
+        if !gtid.is_empty() {
+            self.version += 1;
+            self.last_write_since = self.version;
+            self.last_write = Some(gtid.to_vec());
+        }
     }
 
     /// COM_SET_OPTION was answered with OK.
@@ -202,6 +222,9 @@ impl SessionState {
             self.pins.irreplaceable = true;
         }
         let reported = self.observe_report(effects, &seen.track);
+        if seen.no_report && slot == Slot::Primary && effects.intersects(MAY_HIDE_STATE) {
+            self.must_ask_last_write();
+        }
         // Of several statements, those before the one that failed have had their effect.
         if seen.error.is_none() || effects.contains(Effects::MULTI_STATEMENT) {
             self.observe_text(effects, reported, seen);
@@ -218,6 +241,7 @@ impl SessionState {
                     named = true;
                     self.observe_variable(&String::from_utf8_lossy(name), value);
                 }
+                Change::Gtids(gtids) => self.wrote(gtids),
                 Change::Schema(schema) => {
                     named = true;
                     self.set_schema((!schema.is_empty()).then(|| schema.to_vec()));
@@ -237,6 +261,10 @@ impl SessionState {
     }
 
     fn observe_variable(&mut self, name: &str, value: &[u8]) {
+        if name == "last_gtid" {
+            self.unreported.retain(|n| n != name);
+            return self.wrote(value);
+        }
         if NOT_REPLAYED.contains(&name) || name.starts_with("session_track_") {
             return;
         }
@@ -271,10 +299,34 @@ impl SessionState {
         }
     }
 
+    /// A reply without room for a report may have been that of a write.
+    fn must_ask_last_write(&mut self) {
+        if self.dialect.family == ServerFamily::MariaDb {
+            self.must_ask("last_gtid");
+        }
+    }
+
     /// What [`Self::must_ask`] was for.
     pub(super) fn answered(&mut self, name: &str, value: &[u8]) {
         self.unreported.retain(|n| n != name);
         self.observe_variable(name, value);
+    }
+
+    /// A replica had to be waited for in vain; until it has caught up, the primary answers.
+    pub(super) fn replica_is_behind(&mut self) {
+        self.primary_until = Some(Instant::now() + Duration::from_secs(1));
+    }
+
+    /// Whether reads go to the primary because a replica was behind a moment ago.
+    pub(super) fn avoids_replica(&mut self) -> bool {
+        match self.primary_until {
+            None => false,
+            Some(until) if Instant::now() < until => true,
+            Some(_) => {
+                self.primary_until = None;
+                false
+            }
+        }
     }
 
     /// Nothing more is known for sure: the primary's connection is the only one that is right.

@@ -26,6 +26,8 @@ pub(super) struct Observation {
     pub(super) track: Vec<u8>,
     /// Whether a cursor was left open.
     pub(super) cursor: bool,
+    /// Whether it ended in an EOF packet, which has no room for a session-state report.
+    pub(super) no_report: bool,
     /// Whether the client was asked for a file, so that its command is no longer in its input.
     pub(super) asked_for_file: bool,
 }
@@ -167,6 +169,7 @@ impl Walk {
         match packet {
             Packet::Ok(status) | Packet::Eof(status) => {
                 seen.status = Some(status);
+                seen.no_report = matches!(packet, Packet::Eof(_));
                 seen.cursor = status.contains(StatusFlags::SERVER_STATUS_CURSOR_EXISTS);
                 let reported = status.contains(StatusFlags::SERVER_SESSION_STATE_CHANGED);
                 if reported && matches!(packet, Packet::Ok(_)) {
