@@ -1,6 +1,6 @@
 //! The same commands straight to the primary and through Telamon: every packet must be the same, byte for byte.
 
-use crate::raw::{Client, Endpoint, Flags, Login, Reply};
+use crate::raw::{Client, Endpoint, Flags, Login, Packet, Reply};
 use crate::{Schema, Telamon, cluster, wait_for_replicas};
 
 /// One side of a comparison.
@@ -35,6 +35,7 @@ pub fn compare(telamon: &Telamon, script: impl Fn(&mut Side<'_>)) {
 /// # Panics
 /// A packet differs.
 pub fn compare_as(telamon: &Telamon, login: &Login, script: impl Fn(&mut Side<'_>)) {
+    let mut differences = Vec::new();
     for flags in [Flags::empty(), Flags::CLIENT_DEPRECATE_EOF] {
         let schema = Schema::new();
         let login = Login { schema: Some(schema.name.clone()), ..login.clone() }.with(flags);
@@ -49,28 +50,34 @@ pub fn compare_as(telamon: &Telamon, login: &Login, script: impl Fn(&mut Side<'_
         };
         let direct = run(cluster().primary().address().into());
         let proxied = run(telamon.endpoint());
-        assert_same(&direct, &proxied, flags);
+        assert_eq!(direct.len(), proxied.len(), "number of commands: the script itself took another way");
+        let pairs = direct.iter().zip(&proxied);
+        let found = pairs.filter_map(|(direct, proxied)| difference(direct, proxied));
+        differences.extend(found.map(|text| format!("({flags:?}) {text}")));
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+/// The first packet by which two replies to a command differ.
+fn difference(
+    (command, direct): &(String, Reply),
+    (through, proxied): &(String, Reply),
+) -> Option<String> {
+    assert_eq!(command, through, "the script itself took another way");
+    let (count, count_through) = (direct.packets.len(), proxied.packets.len());
+    let mut pairs = direct.packets.iter().zip(&proxied.packets).enumerate();
+    match pairs.find(|(_, (direct, proxied))| direct != proxied) {
+        Some((index, (direct, proxied))) => Some(format!(
+            "{command}, packet {index} of {count}:\n direct {}\nproxied {}",
+            shown(direct),
+            shown(proxied)
+        )),
+        None if count == count_through => None,
+        None => Some(format!("{command}: {count} packets direct, {count_through} proxied")),
     }
 }
 
-fn assert_same(direct: &[(String, Reply)], proxied: &[(String, Reply)], flags: Flags) {
-    for ((command, expected), (command_through, got)) in direct.iter().zip(proxied) {
-        assert_eq!(command, command_through, "the script itself took another way");
-        let (lengths, count) = (expected.packets.len(), got.packets.len());
-        for (index, (expected, got)) in expected.packets.iter().zip(&got.packets).enumerate() {
-            assert!(
-                expected == got,
-                "{command} ({flags:?}), packet {index} of {lengths}:\n direct {}\nproxied {}",
-                shown(expected.sequence, &expected.payload),
-                shown(got.sequence, &got.payload),
-            );
-        }
-        assert_eq!(lengths, count, "{command} ({flags:?}): number of packets, direct and proxied");
-    }
-    assert_eq!(direct.len(), proxied.len(), "number of commands");
-}
-
-fn shown(sequence: u8, payload: &[u8]) -> String {
+fn shown(Packet { sequence, payload }: &Packet) -> String {
     let head = &payload[..payload.len().min(200)];
-    format!("#{sequence}, {} bytes: {:02x?} {:?}", payload.len(), head, String::from_utf8_lossy(head))
+    format!("#{sequence}, {} bytes: {head:02x?} {:?}", payload.len(), String::from_utf8_lossy(head))
 }

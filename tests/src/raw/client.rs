@@ -35,6 +35,8 @@ pub enum Shape {
 pub struct Client {
     pub(super) socket: Socket,
     sequence: u8,
+    /// Whether nobody can listen in, so that a password is sent as it is.
+    pub(super) is_local: bool,
     /// What was agreed on.
     pub capabilities: Flags,
     /// The server's first packet.
@@ -56,6 +58,7 @@ impl Client {
         let mut client = Client {
             socket: Socket::connect(endpoint)?,
             sequence: 0,
+            is_local: matches!(endpoint, Endpoint::Unix(_)),
             capabilities: Flags::empty(),
             greeting: Greeting {
                 server_version: String::new(),
@@ -359,7 +362,7 @@ fn label(payload: &[u8]) -> String {
 
 /// A reply as a transcript keeps it: the ids of statements are each side's own, in texts too.
 fn without_id(shape: Shape, mut reply: Reply) -> Reply {
-    if reply.error().is_some_and(|error| error.code == 1243)
+    if reply.error().is_some_and(|error| matches!(error.code, 1243 | 1421))
         && let Some(packet) = reply.packets.last_mut()
     {
         packet.payload.retain(|byte| !byte.is_ascii_digit());

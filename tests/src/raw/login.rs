@@ -229,7 +229,7 @@ pub(super) fn authenticate(client: &mut Client, nonce: &[u8], login: &Login) -> 
                 client.write_payload(&answer)?;
             }
             [1, 3] => {}
-            [1, 4] if login.tls == Tls::On => {
+            [1, 4] if login.tls == Tls::On || client.is_local => {
                 client.write_payload(&[login.password.as_bytes(), &[0]].concat())?;
             }
             [1, 4] => client.write_payload(&[2])?,
