@@ -37,6 +37,7 @@ async fn try_one(connector: &Connector, server: &Arc<Server>, user: &User) -> (S
         schema: user.schema.clone().map(String::into_bytes),
         collation: 45,
         capabilities: capability::plain_client(),
+        mariadb: 0,
         max_packet: 1 << 24,
         attributes: Vec::new(),
     };

@@ -7,7 +7,8 @@ use tracing_subscriber::EnvFilter;
 pub fn init(log: &Log) {
     let configured = || EnvFilter::new(format!("telamon={}", log.level));
     let filter = EnvFilter::try_from_env("TELAMON_LOG").unwrap_or_else(|_| configured());
-    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
+    let lines =
+        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
     match log.format {
         LogFormat::Text => lines.with_ansi(false).init(),
         LogFormat::Json => lines.json().flatten_event(true).init(),

@@ -17,6 +17,7 @@ pub async fn run(config: Arc<Config>, topology: Arc<Topology>, connector: Connec
         schema: None,
         collation: 45, // utf8mb4_general_ci: every server knows it
         capabilities: capability::plain_client(),
+        mariadb: 0,
         max_packet: 1 << 24,
         attributes: Vec::new(),
     };
@@ -59,7 +60,11 @@ impl Watch {
     }
 
     /// Pings the server, over a new connection where there is none; asks a new one for its sql_mode.
-    async fn probe(&self, connection: &mut Option<Connection>, buffers: &Buffers) -> Result<(), ConnectError> {
+    async fn probe(
+        &self,
+        connection: &mut Option<Connection>,
+        buffers: &Buffers,
+    ) -> Result<(), ConnectError> {
         let connection = match connection {
             Some(connection) => connection,
             None => {

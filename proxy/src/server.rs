@@ -3,13 +3,13 @@
 use crate::backend::Connector;
 use crate::config::{Config, ListenAddress, TlsClientMode};
 use crate::io::tls::{self, TlsError};
-use crate::listener::{Listener, ListenError};
+use crate::listener::{ListenError, Listener};
 use crate::monitor;
 use crate::protocol::auth::{AuthError, RsaKey};
 use crate::protocol::error_code::ServerError;
 use crate::protocol::packet::put_packet;
 use crate::protocol::{CapabilityFlags, response};
-use crate::session::Killer;
+use crate::session::{FIRST_ID, Killer};
 use crate::topology::Topology;
 use crate::worker::{self, Accepted, Inbox, Intake, Place, Shared};
 use std::io::{self, Write};
@@ -175,9 +175,9 @@ fn admit(socket: Accepted, desks: &mut [Desk], all: &Arc<AtomicUsize>, limit: us
     let workers = u32::try_from(desks.len()).unwrap_or(1);
     let fewest = desks.iter_mut().enumerate().min_by_key(|(_, desk)| desk.sessions.load(Ordering::Relaxed));
     let Some((index, desk)) = fewest else { return };
-    // A session's id modulo the number of workers is its worker; 0 is nobody.
-    let id = desk.next_id.wrapping_mul(workers).wrapping_add(u32::try_from(index).unwrap_or(0));
-    desk.next_id = desk.next_id % (u32::MAX / workers - 1) + 1;
+    // What is left of an id behind FIRST_ID, modulo the number of workers, is its worker.
+    let id = FIRST_ID + desk.next_id * workers + u32::try_from(index).unwrap_or(0);
+    desk.next_id = (desk.next_id + 1) % (FIRST_ID / workers);
     let place = Place::take([desk.sessions.clone(), all.clone()]);
     if desk.intake.send(Intake { socket, id, place }).is_err() {
         tracing::error!(worker = index, "worker is gone");

@@ -3,10 +3,11 @@
 use super::login;
 use crate::config::{self, ServerAddress, TlsServerMode};
 use crate::io::{Buffers, PacketStream, Socket, StreamError, tls};
-use crate::protocol::response::ErrPacket;
 use crate::protocol::command::ReplyShape;
 use crate::protocol::packet::Header;
 use crate::protocol::reply::{Packet, PreparedHead, ReplyState};
+use crate::protocol::response::ErrPacket;
+use crate::protocol::session_track::Wanted;
 use crate::protocol::wire::Reader;
 use crate::protocol::{CapabilityFlags, Malformed, StatusFlags};
 use crate::topology::{Permit, Server};
@@ -23,6 +24,10 @@ const TRACK: &str = "SET SESSION session_track_system_variables='*', session_tra
     session_track_state_change=1, session_track_transaction_info='CHARACTERISTICS'";
 /// What MySQL needs besides to report the GTIDs of writes; MariaDB reports them as a variable.
 const TRACK_GTIDS: &str = ", session_track_gtids='OWN_GTID'";
+
+/// What the client wants reported.
+const WANTED: &[u8] = b"SELECT @@session_track_system_variables, @@session_track_schema, \
+    @@session_track_state_change, @@session_track_transaction_info";
 
 /// How connections to servers are made.
 #[derive(Clone)]
@@ -66,6 +71,8 @@ pub struct Account {
     pub collation: u8,
     /// What the client and Telamon agreed on.
     pub capabilities: CapabilityFlags,
+    /// The same of MariaDB's extended capabilities.
+    pub mariadb: u32,
     /// The client's largest packet, in bytes.
     pub max_packet: u32,
     /// The client's connection attributes, as they stand in its packet.
@@ -290,6 +297,17 @@ impl Connection {
         self.query(format!("{TRACK}{gtids}").as_bytes()).await
     }
 
+    /// What the client of this connection wants reported, after it changed that; session tracking is on again then.
+    ///
+    /// # Errors
+    /// As [`Self::select_row`].
+    pub async fn tracked(&mut self) -> Result<Wanted, ConnectError> {
+        let values = self.select_row(WANTED).await?;
+        self.track().await?;
+        let value = |i: usize| values.get(i).and_then(Option::as_deref).unwrap_or_default();
+        Ok(Wanted::from_values(value(0), value(1), value(2), value(3)))
+    }
+
     /// Says COM_QUIT and closes.
     pub async fn quit(mut self) {
         self.stream.set_sequence(0);
@@ -307,9 +325,7 @@ fn tls_error(error: StreamError) -> ConnectError {
 
 async fn dial(address: &ServerAddress) -> Result<Socket, StreamError> {
     Ok(match address {
-        ServerAddress::Tcp { host, port } => {
-            Socket::tcp(TcpStream::connect((host.as_str(), *port)).await?)?
-        }
+        ServerAddress::Tcp { host, port } => Socket::tcp(TcpStream::connect((host.as_str(), *port)).await?)?,
         ServerAddress::Unix(path) => Socket::Unix(UnixStream::connect(path).await?),
     })
 }
@@ -323,4 +339,3 @@ fn server_name(address: &ServerAddress) -> ServerName<'static> {
         ServerName::try_from("invalid.invalid").expect("a name in the form of a DNS name")
     })
 }
-

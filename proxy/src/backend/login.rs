@@ -30,10 +30,14 @@ pub(super) fn not_refused(payload: Vec<u8>) -> Result<Vec<u8>, ConnectError> {
 /// What Telamon answers the greeting; `None` where the server lacks what the client was promised.
 pub(super) fn response(greeting: &Greeting, account: &Account) -> Option<Response> {
     let mut capabilities = capability::asked_of_server(account.capabilities, greeting.capabilities)?;
+    if account.mariadb & !greeting.mariadb != 0 {
+        return None;
+    }
     capabilities.set(Flags::CLIENT_CONNECT_WITH_DB, account.schema.is_some());
     let plugin = Plugin::from_name(greeting.plugin.as_bytes()).unwrap_or(Plugin::Native);
     Some(Response {
         capabilities,
+        mariadb: account.mariadb,
         max_packet: account.max_packet,
         collation: account.collation,
         user: account.user.clone(),

@@ -6,4 +6,4 @@
 pub mod connection;
 mod login;
 
-pub use connection::{Account, Connection, ConnectError, Connector};
+pub use connection::{Account, ConnectError, Connection, Connector};

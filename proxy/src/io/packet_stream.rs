@@ -66,7 +66,15 @@ pub struct PacketStream {
 impl PacketStream {
     /// Packets over `socket`, the first with sequence id 0.
     pub fn new(socket: Socket, buffers: Buffers) -> Self {
-        Self { socket, buffers, input: Vec::new(), output: Vec::new(), written: 0, unflushed: false, sequence: 0 }
+        Self {
+            socket,
+            buffers,
+            input: Vec::new(),
+            output: Vec::new(),
+            written: 0,
+            unflushed: false,
+            sequence: 0,
+        }
     }
 
     /// Whether passwords may cross the connection in clear.

@@ -15,7 +15,8 @@ const CONNECTION_PHASE: Flags = Flags::CLIENT_CONNECT_WITH_DB
 ///
 /// Not among them: COMPRESS and ZSTD (no compression yet), OPTIONAL_RESULTSET_METADATA and MariaDB's CACHE_METADATA
 /// (a reply may lack its column definitions), QUERY_ATTRIBUTES (a prefix before the statement's text),
-/// multi-factor authentication, and all of MariaDB's extended capabilities.
+/// multi-factor authentication, and MariaDB's extended capabilities but for
+/// [`MARIADB_RELAYED`].
 const COMMAND_PHASE: Flags = Flags::CLIENT_LONG_PASSWORD
     .union(Flags::CLIENT_FOUND_ROWS)
     .union(Flags::CLIENT_LONG_FLAG)
@@ -50,6 +51,10 @@ pub fn offered_to_client(primary: Flags, tls: bool) -> Flags {
 pub fn assumed_of_primary() -> Flags {
     COMMAND_PHASE | CONNECTION_PHASE
 }
+
+/// MariaDB's extended capabilities that the relay understands: column definitions that say more of their type.
+/// Not CACHE_METADATA, STMT_BULK_OPERATIONS and the progress reports.
+pub const MARIADB_RELAYED: u32 = 0x0000_0008;
 
 /// What Telamon asks for where it is an ordinary client itself.
 pub fn plain_client() -> Flags {

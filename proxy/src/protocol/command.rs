@@ -11,6 +11,12 @@ pub enum Command {
     Query,
     /// COM_FIELD_LIST
     FieldList,
+    /// COM_REFRESH, which MySQL 8.4 no longer knows
+    Refresh,
+    /// COM_SHUTDOWN, likewise
+    Shutdown,
+    /// COM_PROCESS_INFO, likewise
+    ProcessInfo,
     /// COM_STATISTICS
     Statistics,
     /// COM_PROCESS_KILL
@@ -50,7 +56,10 @@ impl From<u8> for Command {
             0x02 => Self::InitDb,
             0x03 => Self::Query,
             0x04 => Self::FieldList,
+            0x07 => Self::Refresh,
+            0x08 => Self::Shutdown,
             0x09 => Self::Statistics,
+            0x0A => Self::ProcessInfo,
             0x0C => Self::ProcessKill,
             0x0D => Self::Debug,
             0x0E => Self::Ping,
@@ -78,6 +87,8 @@ pub enum ReplyShape {
     One,
     /// OK, ERR, a request for a local file, or one or more result sets.
     Results,
+    /// The same, but a result set may end behind its definitions because its rows wait in a cursor.
+    ResultsOrCursor,
     /// COM_STMT_PREPARE's head with its parameter and column definitions.
     Prepared,
     /// Column definitions up to an EOF.
@@ -91,7 +102,7 @@ impl Command {
     pub fn reply_shape(self) -> ReplyShape {
         match self {
             Self::Quit | Self::StmtSendLongData | Self::StmtClose => ReplyShape::Nothing,
-            Self::Query | Self::StmtExecute => ReplyShape::Results,
+            Self::Query | Self::StmtExecute | Self::ProcessInfo => ReplyShape::Results,
             Self::StmtPrepare => ReplyShape::Prepared,
             Self::FieldList => ReplyShape::Fields,
             Self::StmtFetch => ReplyShape::Rows,

@@ -122,8 +122,9 @@ impl ServerError {
     }
 
     /// ER_STMT_HAS_NO_OPEN_CURSOR
-    pub fn no_open_cursor(id: u32) -> Self {
-        Self::new(1421, "HY000", format!("The statement ({id}) has no open cursor."))
+    pub fn no_open_cursor(id: u32, product: &str) -> Self {
+        let dot = if product == "MariaDB" { "" } else { "." };
+        Self::new(1421, "HY000", format!("The statement ({id}) has no open cursor{dot}"))
     }
 
     /// ER_UNKNOWN_STMT_HANDLER

@@ -2,7 +2,7 @@
 //!
 //! Layouts: "Protocol::HandshakeV10", "Protocol::SSLRequest", "Protocol::HandshakeResponse41", "COM_CHANGE_USER",
 //! "Protocol::AuthSwitchRequest" of the MySQL source documentation; MariaDB's "Connecting" page for its use of the
-//! reserved bytes, which stay zero here.
+//! reserved bytes.
 
 use super::wire::{Malformed, Reader, put_lenenc, put_lenenc_bytes, put_nul_bytes};
 use super::{CapabilityFlags as Flags, StatusFlags};
@@ -23,6 +23,8 @@ pub struct Greeting {
     pub nonce: [u8; NONCE_LEN],
     /// The server's capability flags.
     pub capabilities: Flags,
+    /// MariaDB's extended capability flags, in the last reserved bytes; 0 for MySQL.
+    pub mariadb: u32,
     /// The low byte of the server's default collation id.
     pub collation: u8,
     /// The session's status.
@@ -43,7 +45,8 @@ impl Greeting {
         out.extend_from_slice(&[low0, low1, self.collation]);
         out.extend_from_slice(&self.status.bits().to_le_bytes());
         out.extend_from_slice(&[high0, high1, 21]); // 21: the nonce with the NUL behind it
-        out.extend_from_slice(&[0; 10]);
+        out.extend_from_slice(&[0; 6]);
+        out.extend_from_slice(&self.mariadb.to_le_bytes());
         put_nul_bytes(&mut out, part2);
         put_nul_bytes(&mut out, self.plugin.as_bytes());
         out
@@ -67,12 +70,14 @@ impl Greeting {
         let collation = reader.u8()?;
         let status = StatusFlags::from_bits_retain(reader.u16()?);
         let high = reader.u16()?;
-        reader.bytes(11)?;
+        reader.bytes(7)?;
+        let reserved = reader.u32()?;
         nonce[8..].copy_from_slice(reader.bytes(12)?);
         reader.u8()?;
         let capabilities = Flags::from_bits_retain(u32::from(low) | u32::from(high) << 16);
         let plugin = String::from_utf8_lossy(reader.nul_or_end_bytes()).into_owned();
-        Ok(Self { server_version, connection_id, nonce, capabilities, collation, status, plugin })
+        let mariadb = if capabilities.contains(Flags::CLIENT_LONG_PASSWORD) { 0 } else { reserved };
+        Ok(Self { server_version, connection_id, nonce, capabilities, mariadb, collation, status, plugin })
     }
 }
 
@@ -81,6 +86,8 @@ impl Greeting {
 pub struct Response {
     /// What the client asks for.
     pub capabilities: Flags,
+    /// MariaDB's extended capability flags, in the last reserved bytes; 0 for MySQL's clients.
+    pub mariadb: u32,
     /// The client's largest packet, in bytes.
     pub max_packet: u32,
     /// The low byte of the client's collation id.
@@ -110,7 +117,9 @@ impl Response {
         }
         let max_packet = reader.u32()?;
         let collation = reader.u8()?;
-        reader.bytes(23)?;
+        reader.bytes(19)?;
+        let reserved = reader.u32()?;
+        let mariadb = if capabilities.contains(Flags::CLIENT_LONG_PASSWORD) { 0 } else { reserved };
         let user = reader.nul_bytes()?.to_vec();
         let auth = if capabilities.contains(Flags::CLIENT_PLUGIN_AUTH_LENENC_CLIENT_DATA) {
             reader.lenenc_bytes()?
@@ -124,10 +133,11 @@ impl Response {
         let with_schema = capabilities.contains(Flags::CLIENT_CONNECT_WITH_DB);
         let schema = if with_schema { some_text(reader.nul_or_end_bytes()) } else { None };
         let with_plugin = capabilities.contains(Flags::CLIENT_PLUGIN_AUTH);
-        let plugin = if with_plugin { some_text(reader.nul_or_end_bytes()) } else { None };
+        // An empty name is a plugin that nobody knows, which is not the same as a client too old to name one.
+        let plugin = with_plugin.then(|| reader.nul_or_end_bytes().to_vec());
         let with_attributes = capabilities.contains(Flags::CLIENT_CONNECT_ATTRS) && !reader.is_empty();
         let attributes = if with_attributes { reader.lenenc_bytes()?.to_vec() } else { Vec::new() };
-        Ok(Self { capabilities, max_packet, collation, user, auth, schema, plugin, attributes })
+        Ok(Self { capabilities, mariadb, max_packet, collation, user, auth, schema, plugin, attributes })
     }
 
     /// The payload that Telamon answers a server's greeting with.
@@ -158,7 +168,8 @@ impl Response {
         out.extend_from_slice(&self.capabilities.bits().to_le_bytes());
         out.extend_from_slice(&self.max_packet.to_le_bytes());
         out.push(self.collation);
-        out.extend_from_slice(&[0; 23]);
+        out.extend_from_slice(&[0; 19]);
+        out.extend_from_slice(&self.mariadb.to_le_bytes());
         out
     }
 }

@@ -85,7 +85,7 @@ impl ReplyState {
             ReplyShape::Nothing => Phase::Last,
             ReplyShape::Fields => Phase::Fields,
             ReplyShape::Rows => Phase::Rows,
-            ReplyShape::One | ReplyShape::Results | ReplyShape::Prepared => Phase::First,
+            _ => Phase::First,
         };
         let deprecate_eof = capabilities.contains(CapabilityFlags::CLIENT_DEPRECATE_EOF);
         Self { phase, shape, deprecate_eof, continued: false }
@@ -148,8 +148,8 @@ impl ReplyState {
         };
         match (self.shape, first) {
             (ReplyShape::Prepared, 0x00) => self.prepared_head(payload),
-            (ReplyShape::Results, 0xFB) => Ok(Packet::LocalInfile),
-            (ReplyShape::Results, 0x01..=0xFA | 0xFC..=0xFD) => {
+            (ReplyShape::Results | ReplyShape::ResultsOrCursor, 0xFB) => Ok(Packet::LocalInfile),
+            (ReplyShape::Results | ReplyShape::ResultsOrCursor, 0x01..=0xFA | 0xFC..=0xFD) => {
                 let left = Reader::new(payload).lenenc()?;
                 if left == 0 {
                     return Err(Malformed("a result set without columns"));
@@ -204,7 +204,9 @@ impl ReplyState {
 
     fn definitions_eof(&mut self, payload: &[u8], then: After) -> Result<Packet, Malformed> {
         let status = eof_status(payload)?;
-        if then == After::Rows && status.contains(StatusFlags::SERVER_STATUS_CURSOR_EXISTS) {
+        // The flag alone says nothing: a procedure's own cursors raise it too.
+        let cursor = status.contains(StatusFlags::SERVER_STATUS_CURSOR_EXISTS);
+        if then == After::Rows && cursor && self.shape == ReplyShape::ResultsOrCursor {
             self.end_of_result(status); // the rows wait for COM_STMT_FETCH
         } else {
             self.after(then);
@@ -251,4 +253,4 @@ fn eof_status(payload: &[u8]) -> Result<StatusFlags, Malformed> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -4,8 +4,16 @@ use super::error_code::ServerError;
 use super::wire::{Malformed, Reader, put_lenenc};
 use super::{CapabilityFlags, StatusFlags};
 
+/// The status flags that describe the session; the others describe the statement whose reply had them.
+pub const SESSION_STATUS: StatusFlags = StatusFlags::SERVER_STATUS_IN_TRANS
+    .union(StatusFlags::SERVER_STATUS_IN_TRANS_READONLY)
+    .union(StatusFlags::SERVER_STATUS_AUTOCOMMIT)
+    .union(StatusFlags::SERVER_STATUS_NO_BACKSLASH_ESCAPES)
+    .union(StatusFlags::SERVER_STATUS_ANSI_QUOTES);
+
 /// A payload for an OK packet without text. "Protocol::OK_Packet".
 pub fn ok(status: StatusFlags) -> Vec<u8> {
+    let status = status & SESSION_STATUS;
     let mut payload = vec![0x00];
     put_lenenc(&mut payload, 0);
     put_lenenc(&mut payload, 0);

@@ -28,25 +28,54 @@ pub enum Change<'a> {
     Other(u8),
 }
 
-impl Change<'_> {
-    /// Whether a server with default settings sends this entry to a client that asked for session tracking.
-    pub fn is_sent_by_default(&self) -> bool {
-        match self {
-            Self::Schema(_) => true,
-            Self::SystemVariable { name, .. } => BY_DEFAULT.contains(name),
-            _ => false,
-        }
+/// What a client wants reported: its own session_track_* variables, which Telamon's hide from the server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    /// session_track_system_variables; `*` is every variable.
+    pub variables: Vec<u8>,
+    /// session_track_schema
+    pub schema: bool,
+    /// session_track_state_change
+    pub state: bool,
+    /// session_track_transaction_info: 0 is OFF, 1 STATE, 2 CHARACTERISTICS.
+    pub transaction: u8,
+}
+
+impl Default for Wanted {
+    /// The defaults of MySQL and of MariaDB.
+    fn default() -> Self {
+        let variables: &[u8] =
+            b"autocommit,character_set_client,character_set_connection,character_set_results,time_zone";
+        Self { variables: variables.to_vec(), schema: true, state: false, transaction: 0 }
     }
 }
 
-/// The default of session_track_system_variables, in MySQL and in MariaDB.
-const BY_DEFAULT: [&[u8]; 5] = [
-    b"autocommit",
-    b"character_set_client",
-    b"character_set_connection",
-    b"character_set_results",
-    b"time_zone",
-];
+impl Wanted {
+    /// The variables' values, in the order of the fields, as text.
+    pub fn from_values(variables: &[u8], schema: &[u8], state: &[u8], transaction: &[u8]) -> Self {
+        let transaction = match transaction {
+            b"STATE" => 1,
+            b"CHARACTERISTICS" => 2,
+            _ => 0,
+        };
+        Self { variables: variables.to_vec(), schema: schema == b"1", state: state == b"1", transaction }
+    }
+
+    /// Whether this entry is for the client.
+    pub fn includes(&self, change: &Change<'_>) -> bool {
+        match change {
+            Change::Schema(_) => self.schema,
+            Change::State(_) => self.state,
+            Change::TransactionState(_) => self.transaction > 0,
+            Change::TransactionCharacteristics(_) => self.transaction > 1,
+            Change::SystemVariable { name, .. } => {
+                let listed = |n: &[u8]| n == b"*" || n.trim_ascii().eq_ignore_ascii_case(name);
+                self.variables.split(|b| *b == b',').any(listed)
+            }
+            Change::Gtids(_) | Change::Other(_) => false,
+        }
+    }
+}
 
 /// The entries of one report, each with its own bytes.
 #[derive(Debug, Clone, Copy)]
@@ -119,8 +148,11 @@ mod tests {
                 Change::State(true),
             ]
         );
-        assert!(latin1.is_sent_by_default());
-        assert!(!Change::State(true).is_sent_by_default());
+        let wanted = Wanted::default();
+        assert!(wanted.includes(&latin1) && wanted.includes(&Change::Schema(b"mysql")));
+        assert!(!wanted.includes(&Change::State(true)));
+        assert!(Wanted::from_values(b"*", b"1", b"1", b"OFF").includes(&Change::State(true)));
+        assert!(!Wanted::from_values(b"", b"1", b"1", b"OFF").includes(&latin1));
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! The connections a session owns: one to the primary, one to a server that answers its reads.
 
+use super::Session;
 use super::end::{End, Side};
 use super::replay::Brought;
-use super::Session;
 use crate::backend::{Account, ConnectError, Connection};
 use crate::config::Fallback;
 use crate::protocol::error_code::ServerError;

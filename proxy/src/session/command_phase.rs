@@ -20,6 +20,7 @@ use crate::protocol::response;
 use crate::routing::{
     Effects, Fallback, Hint, KillTarget, PinReason, ReplicaFacts, RouteReason, StatementClass, Target, route,
 };
+use crate::topology::Health;
 use std::rc::Rc;
 use std::task::Poll;
 
@@ -35,12 +36,24 @@ impl Session {
     pub(super) fn new(context: Rc<Context>, handle: Rc<Handle>, client: PacketStream, who: Client) -> Self {
         let state = fresh_state(&context, &who);
         let (statements, backends) = (StatementMap::default(), super::Backends::default());
-        Self { context, handle, client, who, state, statements, backends, seen: super::Observation::default() }
+        Self {
+            context,
+            handle,
+            client,
+            who,
+            state,
+            statements,
+            backends,
+            seen: super::Observation::default(),
+        }
     }
 
     /// Enters the schema that the client asked for, and tells it that it is logged in.
     pub(super) async fn begin(&mut self) -> Result<(), End> {
-        if self.state.schema.is_some() {
+        let topology = &self.context.topology;
+        // While there is no primary, reads go on: the schema is entered where the first of them runs.
+        let only_reads = topology.primary().health() == Health::Down && topology.readable().next().is_some();
+        if self.state.schema.is_some() && !only_reads {
             match self.open(Slot::Primary).await {
                 Ok(()) => {}
                 Err(NoBackend::Answer(payload)) => {
@@ -91,8 +104,14 @@ impl Session {
             };
             match self.client.fill_unless(stop).await? {
                 None => {}
-                Some(Signal::Kill) => return Err(self.killed()),
-                Some(Signal::Drain) => return Err(self.end(ServerError::shutdown(), Side::Proxy)),
+                Some(signal) => {
+                    // What is said to a client that asked nothing answers the command it sends next.
+                    self.client.set_sequence(1);
+                    return Err(match signal {
+                        Signal::Kill => self.killed(),
+                        Signal::Drain => self.end(ServerError::shutdown(), Side::Proxy),
+                    });
+                }
             }
         }
     }
@@ -127,7 +146,11 @@ impl Session {
             Command::Quit => Err(End::Quit),
             Command::InitDb => self.init_db(whole).await,
             Command::FieldList => self.field_list(whole).await,
-            Command::Statistics | Command::Debug => self.on_primary(command, whole).await,
+            Command::Statistics
+            | Command::Debug
+            | Command::Refresh
+            | Command::Shutdown
+            | Command::ProcessInfo => self.on_primary(command, whole).await,
             Command::SetOption => self.set_option(whole).await,
             Command::ProcessKill => self.process_kill().await,
             Command::ChangeUser => self.change_user().await,
@@ -142,15 +165,21 @@ impl Session {
         let (class, hint) = if whole { self.classify(&self.payload()[1..]) } else { (unread(), None) };
         if let Some(KillTarget { connection_id: Some(id), query_only }) = class.kill {
             let kill = if query_only { Kill::Query } else { Kill::Connection };
-            let payload = self.kill(id, kill).await;
-            return self.answer(&payload).await;
+            if let Some(payload) = self.kill(id, kill).await {
+                return self.answer(&payload).await;
+            }
         }
         let slot = self.slot_for(&class, hint);
         let schema = class.schema.clone();
         let plan = Plan { effects: class.effects, whole, ..Plan::new(slot, Command::Query) };
         let repeatable = class.kind.is_repeatable();
         let released = class.effects.contains(Effects::ENDS_SESSION);
+        let tracking =
+            class.effects.contains(Effects::SETS_SESSION_VARIABLES) && names_tracking(self.payload());
         self.exchange(Plan { repeatable, schema, ..plan }).await?;
+        if tracking {
+            self.tracking_changed().await;
+        }
         if released && self.seen.error.is_none() { Err(End::Released) } else { Ok(()) }
     }
 
@@ -219,13 +248,27 @@ impl Session {
         Ok(())
     }
 
+    /// The client set session_track_*: what it wants is noted, and Telamon's own tracking switched on again.
+    pub(super) async fn tracking_changed(&mut self) {
+        let slot = if self.state.held().is_some() { self.state.held_slot() } else { Slot::Primary };
+        let Some(backend) = self.backends.get_mut(slot) else { return };
+        match backend.connection.tracked().await {
+            Ok(wanted) => self.seen.wanted = wanted,
+            // Whatever went wrong, nothing is learned from this connection any more.
+            Err(_) => self.state.give_up(),
+        }
+    }
+
     /// COM_PROCESS_KILL.
     async fn process_kill(&mut self) -> Result<(), End> {
-        let Some(id) = self.payload().get(1..5).and_then(|b| b.try_into().ok()).map(u32::from_le_bytes) else {
+        let Some(id) = self.payload().get(1..5).and_then(|b| b.try_into().ok()).map(u32::from_le_bytes)
+        else {
             return self.answer_error(&ServerError::malformed_packet()).await;
         };
-        let payload = self.kill(u64::from(id), Kill::Connection).await;
-        self.answer(&payload).await
+        match self.kill(u64::from(id), Kill::Connection).await {
+            Some(payload) => self.answer(&payload).await,
+            None => self.on_primary(Command::ProcessKill, true).await,
+        }
     }
 
     /// COM_RESET_CONNECTION: really on the primary's connection; a replica's is left and opened anew when needed.
@@ -277,8 +320,16 @@ fn unread() -> Rc<StatementClass> {
 
 /// Whether a question about the previous statement is about its insert id.
 fn asks_insert_id(text: &[u8]) -> bool {
-    let names: [&[u8]; 2] = [b"insert_id", b"identity"];
-    names.iter().any(|name| text.windows(name.len()).any(|window| window.eq_ignore_ascii_case(name)))
+    contains(text, b"insert_id") || contains(text, b"identity")
+}
+
+/// Whether a SET statement may change what the server reports.
+pub(super) fn names_tracking(text: &[u8]) -> bool {
+    contains(text, b"session_track_")
+}
+
+fn contains(text: &[u8], word: &[u8]) -> bool {
+    text.windows(word.len()).any(|window| window.eq_ignore_ascii_case(word))
 }
 
 /// Reads more of the client's input for a command that is looked at whole whatever its length.

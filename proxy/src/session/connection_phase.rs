@@ -5,14 +5,14 @@ use super::end::{End, Side, protocol_error};
 use super::handle::Handle;
 use crate::backend::Account;
 use crate::config::User;
-use crate::routing::Dialect;
-use crate::topology::Identity;
-use mysql_common::collations::{Collation, CollationId};
 use crate::io::{PacketStream, StreamError, tls};
 use crate::protocol::auth::{self, AuthError, FAST_AUTH_OK, FULL_AUTH, PUBLIC_KEY_REQUEST, Plugin};
 use crate::protocol::error_code::ServerError;
 use crate::protocol::handshake::{ChangeUser, Greeting, NONCE_LEN, Response, auth_switch};
 use crate::protocol::{CapabilityFlags as Flags, capability};
+use crate::routing::Dialect;
+use crate::topology::Identity;
+use mysql_common::collations::{Collation, CollationId};
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -58,7 +58,9 @@ pub(super) async fn run(
     address: Option<IpAddr>,
 ) -> Result<Client, End> {
     let capabilities = Flags::empty();
-    Phase { context, handle, client, address, capabilities }.within_limit(async |phase| phase.run().await).await
+    Phase { context, handle, client, address, capabilities }
+        .within_limit(async |phase| phase.run().await)
+        .await
 }
 
 /// COM_CHANGE_USER: finds out who the client is from now on, always by a switch to a new nonce.
@@ -75,6 +77,7 @@ pub(super) async fn change_user(
     let (address, capabilities) = (before.address, before.account.capabilities);
     let response = Response {
         capabilities,
+        mariadb: before.account.mariadb,
         max_packet: before.account.max_packet,
         collation: change.collation.unwrap_or(before.account.collation),
         user: change.user,
@@ -142,6 +145,7 @@ impl Phase<'_> {
             connection_id: self.handle.id(),
             nonce: nonce.map_err(|e| self.fail(ServerError::telamon(e.to_string())))?,
             capabilities: capability::offered_to_client(identity.capabilities, tls),
+            mariadb: identity.mariadb & capability::MARIADB_RELAYED,
             collation: identity.collation,
             status: identity.status,
             plugin: self.plugin().name().to_owned(),
@@ -164,7 +168,8 @@ impl Phase<'_> {
         };
         let payload = if is_tls_request(&first) { self.begin_tls().await? } else { first };
         let mut response = Response::parse(&payload).map_err(|_| self.fail(ServerError::bad_handshake()))?;
-        response.capabilities &= greeting.capabilities;
+        response.capabilities &= greeting.capabilities | Flags::CLIENT_LONG_PASSWORD;
+        response.mariadb &= greeting.mariadb;
         self.capabilities = response.capabilities;
         if !capability::is_spoken(response.capabilities) {
             return Err(self.fail(ServerError::bad_handshake()));
@@ -176,7 +181,8 @@ impl Phase<'_> {
     }
 
     async fn begin_tls(&mut self) -> Result<Vec<u8>, End> {
-        let acceptor = self.context.acceptor.clone().ok_or_else(|| self.fail(ServerError::bad_handshake()))?;
+        let acceptor =
+            self.context.acceptor.clone().ok_or_else(|| self.fail(ServerError::bad_handshake()))?;
         self.client.upgrade(|socket| async move { tls::accept(&acceptor, socket).await }).await?;
         self.read().await
     }
@@ -261,6 +267,7 @@ fn account(user: &User, response: &Response) -> Account {
         schema: response.schema.clone().or_else(default_schema),
         collation: response.collation,
         capabilities: response.capabilities,
+        mariadb: response.mariadb,
         max_packet: response.max_packet,
         attributes: response.attributes.clone(),
     }

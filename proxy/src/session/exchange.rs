@@ -8,7 +8,7 @@ use super::relay::{Relay, RelayError, consume_front, discard_reply, stream_comma
 use super::replay::{Brought, Replayed, Replies, read_replies, replay};
 use super::walk::{Progress, Walk};
 use crate::io::PacketStream;
-use crate::protocol::command::Command;
+use crate::protocol::command::{Command, ReplyShape};
 use crate::protocol::error_code::ServerError;
 use crate::protocol::packet::{HEADER_LEN, Header};
 use crate::protocol::reply::ReplyState;
@@ -18,7 +18,7 @@ use crate::routing::Effects;
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) slot: Slot,
-    pub(super) command: Command,
+    pub(super) shape: ReplyShape,
     /// What the statement does to the session, if the server answers OK.
     pub(super) effects: Effects,
     /// The schema that a successful USE enters, for servers that do not report it.
@@ -38,7 +38,7 @@ impl Plan {
     pub(super) fn new(slot: Slot, command: Command) -> Self {
         Self {
             slot,
-            command,
+            shape: command.reply_shape(),
             effects: Effects::NONE,
             schema: None,
             repeatable: false,
@@ -228,7 +228,7 @@ impl Session {
             Some(statement) => super::prepared::send_execute(client, stream, statement, plan).await?,
             None => send(client, stream, plan.whole).await?,
         };
-        let state = ReplyState::new(plan.command.reply_shape(), connection.capabilities);
+        let state = ReplyState::new(plan.shape, connection.capabilities);
         let replayed = read_replies(connection, replies).await?;
         let stream = &mut connection.stream;
         if replayed != Replayed::Done {
@@ -236,7 +236,8 @@ impl Session {
             discard_reply(stream, &mut walk, seen).await?;
             return Ok(replayed);
         }
-        let walk = walked.insert(Walk::new(state, first, client_capabilities).with_statement_id(plan.new_statement));
+        let walk =
+            walked.insert(Walk::new(state, first, client_capabilities).with_statement_id(plan.new_statement));
         let mut relay = Relay { client, handle, seen, write_timeout };
         while relay.reply(stream, walk).await? == Progress::LocalInfile {
             if plan.whole {
@@ -313,7 +314,11 @@ pub(super) enum NotReady {
 
 /// Sends the command at the front of the input; answers the id of its reply's first packet. A whole one stays in
 /// the input until it is answered.
-pub(super) async fn send(client: &mut PacketStream, backend: &mut PacketStream, whole: bool) -> Result<u8, RelayError> {
+pub(super) async fn send(
+    client: &mut PacketStream,
+    backend: &mut PacketStream,
+    whole: bool,
+) -> Result<u8, RelayError> {
     if !whole {
         backend.flush().await?;
         return stream_command(client, Some(backend)).await;
@@ -322,4 +327,3 @@ pub(super) async fn send(client: &mut PacketStream, backend: &mut PacketStream, 
     backend.write(&client.input()[..end]).await?;
     Ok(1)
 }
-

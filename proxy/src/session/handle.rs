@@ -64,11 +64,7 @@ impl Handle {
     }
 
     /// Ready when the session is asked to do what `wanted` accepts.
-    pub(super) fn poll_signal(
-        &self,
-        cx: &mut Context<'_>,
-        wanted: impl Fn(Signal) -> bool,
-    ) -> Poll<Signal> {
+    pub(super) fn poll_signal(&self, cx: &mut Context<'_>, wanted: impl Fn(Signal) -> bool) -> Poll<Signal> {
         match self.signal.get() {
             Some(signal) if wanted(signal) => return Poll::Ready(signal),
             _ => {}

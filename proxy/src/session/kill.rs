@@ -3,14 +3,18 @@
 //! The id says which worker has the session; the worker answers where the session's statement runs. Whether the
 //! killer may kill is the server's decision: the KILL is run there under the killer's own account.
 
-use super::handle::Signal;
 use super::Session;
+use super::handle::Signal;
 use crate::backend::{Account, ConnectError, Connection};
 use crate::protocol::error_code::ServerError;
 use crate::protocol::response;
 use crate::topology::Server;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
+
+/// The least id of a session. Servers count their connections from 1 and do not come this far, so that an id says
+/// by itself whose it is.
+pub const FIRST_ID: u32 = 1 << 30;
 
 /// Where a session's statement runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +52,8 @@ pub enum KillAnswer {
     },
 }
 
-/// The way to every worker. A session's id modulo the number of workers is its worker.
+/// The way to every worker. What is left of a session's id behind [`FIRST_ID`], modulo the number of workers, is its
+/// worker.
 #[derive(Debug, Clone)]
 pub struct Killer {
     workers: Arc<[mpsc::UnboundedSender<KillRequest>]>,
@@ -62,7 +67,7 @@ impl Killer {
 
     async fn ask(&self, id: u32, user: &[u8], signal: Option<Signal>) -> KillAnswer {
         let (answer, answered) = oneshot::channel();
-        let worker = id as usize % self.workers.len().max(1);
+        let worker = id.wrapping_sub(FIRST_ID) as usize % self.workers.len().max(1);
         let request = KillRequest { id, user: user.to_vec(), signal, answer };
         let sent = self.workers.get(worker).is_some_and(|w| w.send(request).is_ok());
         if sent { answered.await.unwrap_or(KillAnswer::Unknown) } else { KillAnswer::Unknown }
@@ -79,13 +84,17 @@ pub(super) enum Kill {
 }
 
 impl Session {
-    /// Kills the session `id` or its statement; answers the reply's payload.
-    pub(super) async fn kill(&mut self, id: u64, what: Kill) -> Vec<u8> {
-        match self.try_kill(id, what).await {
+    /// Kills the session `id` or its statement; answers the reply's payload. `None`: the id is none that Telamon
+    /// gives, so it is one of the primary's own, from its process list or from CONNECTION_ID().
+    pub(super) async fn kill(&mut self, id: u64, what: Kill) -> Option<Vec<u8>> {
+        if id < u64::from(FIRST_ID) {
+            return None;
+        }
+        Some(match self.try_kill(id, what).await {
             Ok(()) => response::ok(self.state.status),
             Err(KillError::Own(error)) => response::err(&error, self.capabilities()),
             Err(KillError::Server(payload)) => payload,
-        }
+        })
     }
 
     async fn try_kill(&mut self, id: u64, what: Kill) -> Result<(), KillError> {

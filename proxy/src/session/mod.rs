@@ -21,7 +21,7 @@ mod walk;
 
 pub use context::Context;
 pub use handle::{Handle, Signal};
-pub use kill::{KillAnswer, KillRequest, Killer, Running};
+pub use kill::{FIRST_ID, KillAnswer, KillRequest, Killer, Running};
 
 use crate::io::{PacketStream, Socket};
 use crate::protocol::CapabilityFlags;
@@ -30,10 +30,10 @@ use connection_phase::Client;
 use end::End;
 use state::SessionState;
 use statement_map::StatementMap;
-use walk::Observation;
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::Duration;
+use walk::Observation;
 
 /// A client that takes no goodbye within this time is left alone.
 const GOODBYE: Duration = Duration::from_secs(2);

@@ -2,18 +2,19 @@
 
 use super::Session;
 use super::backends::Slot;
-use super::command_phase::fill_whole;
+use super::command_phase::{fill_whole, names_tracking};
 use super::end::End;
 use super::exchange::{NotReady, Plan, send};
 use super::relay::{RelayError, stream_command};
 use super::statement_map::Statement;
 use crate::backend::ConnectError;
 use crate::io::{PacketStream, StreamError};
-use crate::protocol::command::Command;
+use crate::protocol::command::{Command, ReplyShape};
 use crate::protocol::error_code::ServerError;
 use crate::protocol::packet::{HEADER_LEN, Header};
 use crate::protocol::prepared_statement::{Execute, long_data, set_statement_id, statement_id};
 use crate::protocol::{StatusFlags, response};
+use crate::routing::Effects;
 
 /// A parameter's bitmap bit, flag and types are at most this long: 65535 parameters.
 const MAX_EXECUTE_HEAD: usize = 10 + 8192 + 1 + 2 * 65535;
@@ -63,14 +64,24 @@ impl Session {
             statement.forget_long_data();
             return self.answer_error(&ServerError::long_data_too_long()).await;
         }
-        let (class, hint) = (statement.class.clone(), statement.hint);
+        let (class, hint, parameters) = (statement.class.clone(), statement.hint, statement.parameters);
+        let Ok(head) = Execute::parse(self.payload(), parameters) else {
+            return self.answer_error(&ServerError::malformed_packet()).await;
+        };
+        let shape = if head.cursor == 0 { ReplyShape::Results } else { ReplyShape::ResultsOrCursor };
         let slot = self.slot_for(&class, hint);
-        let plan = Plan { effects: class.effects, whole, statement: Some(id), ..Plan::new(slot, Command::StmtExecute) };
-        let ran_on = self.exchange(Plan { repeatable: class.kind.is_repeatable(), ..plan }).await?;
+        let plan = Plan { effects: class.effects, whole, shape, ..Plan::new(slot, Command::StmtExecute) };
+        let sets = class.effects.contains(Effects::SETS_SESSION_VARIABLES);
+        let tracking = sets && self.statements.get_mut(id).is_some_and(|s| names_tracking(&s.sql));
+        let repeatable = class.kind.is_repeatable();
+        let ran_on = self.exchange(Plan { repeatable, statement: Some(id), ..plan }).await?;
         let cursor = self.seen.cursor.then_some(ran_on);
         if let Some(statement) = self.statements.get_mut(id) {
             statement.forget_long_data();
             statement.cursor = cursor;
+        }
+        if tracking {
+            self.tracking_changed().await;
         }
         Ok(())
     }
@@ -189,8 +200,9 @@ impl Session {
         let Some(statement) = self.statements.get_mut(id) else {
             return self.answer_error(&ServerError::unknown_statement(id, "mysqld_stmt_fetch")).await;
         };
+        let product = self.context.topology.identity().product();
         let Some((slot, on)) = statement.cursor.and_then(|slot| Some((slot, statement.on(slot)?))) else {
-            return self.answer_error(&ServerError::no_open_cursor(id)).await;
+            return self.answer_error(&ServerError::no_open_cursor(id, product)).await;
         };
         set_statement_id(self.client.input_mut().get_mut(HEADER_LEN..).unwrap_or_default(), on.id);
         self.exchange(Plan::new(slot, Command::StmtFetch)).await?;

@@ -201,8 +201,7 @@ mod tests {
     use crate::routing::{Dialect, Effects, ServerFamily};
 
     fn state_after(track: &[u8]) -> SessionState {
-        let mut state =
-            SessionState::new(StatusFlags::SERVER_STATUS_AUTOCOMMIT, None, Dialect::default());
+        let mut state = SessionState::new(StatusFlags::SERVER_STATUS_AUTOCOMMIT, None, Dialect::default());
         let seen = Observation { track: track.to_vec(), ..Observation::default() };
         state.observe(Slot::Primary, Effects::SETS_SESSION_VARIABLES, &seen);
         state
@@ -210,7 +209,7 @@ mod tests {
 
     #[test]
     fn only_what_a_connection_lacks_is_sent_and_in_one_statement() {
-        let state = state_after(b"\x00\x0d\x08sql_mode\x03A'B\x00\x10\x0dwait_timeout\x0277");
+        let state = state_after(b"\x00\x0d\x08sql_mode\x03A'B\x00\x10\x0cwait_timeout\x0277");
         let brought = Brought { variables: 0, ..Brought::all(state.version) };
         let replay = replay(&state, Slot::Replica, brought).expect("plain values");
         assert_eq!(replay.replies, Replies { wait: false, oks: 1 });
@@ -233,6 +232,9 @@ mod tests {
     #[test]
     fn a_value_that_depends_on_the_sql_mode_is_not_replayed() {
         let state = state_after(b"\x00\x05\x01a\x02x\\");
-        assert_eq!(replay(&state, Slot::Replica, Brought { variables: 0, ..Brought::all(state.version) }), Err(NotReplayable));
+        assert_eq!(
+            replay(&state, Slot::Replica, Brought { variables: 0, ..Brought::all(state.version) }),
+            Err(NotReplayable)
+        );
     }
 }

@@ -95,9 +95,8 @@ const IRREPLACEABLE: Effects = Effects::SETS_USER_VARIABLES
     .with(Effects::MAY_CALL_UNKNOWN);
 
 /// Effects of which the text does not tell all, so that "something changed" in a report may mean anything.
-const MAY_HIDE_STATE: Effects = Effects::MAY_CALL_UNKNOWN
-    .with(Effects::EXECUTES_STATEMENT)
-    .with(Effects::MULTI_STATEMENT);
+const MAY_HIDE_STATE: Effects =
+    Effects::MAY_CALL_UNKNOWN.with(Effects::EXECUTES_STATEMENT).with(Effects::MULTI_STATEMENT);
 
 impl SessionState {
     /// A fresh session's state.

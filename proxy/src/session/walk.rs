@@ -8,7 +8,7 @@ use crate::protocol::packet::{HEADER_LEN, Header};
 use crate::protocol::prepared_statement::set_statement_id;
 use crate::protocol::reply::{Packet, PreparedHead, ReplyState};
 use crate::protocol::response::{ErrPacket, OkPacket};
-use crate::protocol::session_track::Changes;
+use crate::protocol::session_track::{Changes, Wanted};
 use crate::protocol::wire::put_lenenc_bytes;
 use crate::protocol::{CapabilityFlags, Malformed, StatusFlags};
 use std::ops::Range;
@@ -24,6 +24,8 @@ pub(super) struct Observation {
     pub(super) prepared: Option<PreparedHead>,
     /// The session-state reports, one behind the other.
     pub(super) track: Vec<u8>,
+    /// What of a report is for the client, if it asked for reports. Not part of the reply: it stays.
+    pub(super) wanted: Wanted,
     /// Whether a cursor was left open.
     pub(super) cursor: bool,
     /// Whether it ended in an EOF packet, which has no room for a session-state report.
@@ -35,9 +37,13 @@ pub(super) struct Observation {
 impl Observation {
     /// Forgets everything, but keeps its memory for the next reply.
     pub(super) fn clear(&mut self) {
-        let mut track = std::mem::take(&mut self.track);
-        track.clear();
-        *self = Self { track, ..Self::default() };
+        self.track.clear();
+        self.status = None;
+        self.error = None;
+        self.prepared = None;
+        self.cursor = false;
+        self.no_report = false;
+        self.asked_for_file = false;
     }
 }
 
@@ -172,7 +178,10 @@ impl Walk {
                 seen.no_report = matches!(packet, Packet::Eof(_));
                 seen.cursor = status.contains(StatusFlags::SERVER_STATUS_CURSOR_EXISTS);
                 let reported = status.contains(StatusFlags::SERVER_SESSION_STATE_CHANGED);
-                if reported && matches!(packet, Packet::Ok(_)) {
+                if reported && seen.no_report {
+                    let status = status & !StatusFlags::SERVER_SESSION_STATE_CHANGED;
+                    bytes[body.start + 3..body.start + 5].copy_from_slice(&status.bits().to_le_bytes());
+                } else if reported {
                     return self.without_report(bytes, start, body, seen);
                 }
             }
@@ -199,7 +208,7 @@ impl Walk {
         body: Range<usize>,
         seen: &mut Observation,
     ) -> usize {
-        let Some(shorter) = rewritten_ok(&bytes[body.clone()], self.client, &mut seen.track) else { return start };
+        let Some(shorter) = rewritten_ok(&bytes[body.clone()], self.client, seen) else { return start };
         let cut = body.len() - shorter.len();
         let header_at = body.start - HEADER_LEN;
         let header = Header { len: shorter.len(), sequence: bytes[header_at + 3] };
@@ -211,18 +220,22 @@ impl Walk {
 }
 
 fn check_sequence(header: Header, expected: u8) -> Result<u8, Malformed> {
-    if header.sequence == expected { Ok(expected.wrapping_add(1)) } else { Err(Malformed("packets out of order")) }
+    if header.sequence == expected {
+        Ok(expected.wrapping_add(1))
+    } else {
+        Err(Malformed("packets out of order"))
+    }
 }
 
 /// The OK packet as the client would have got it without Telamon's own session tracking; adds the report to
-/// `track`. `None` where it can stay as it is.
-fn rewritten_ok(payload: &[u8], client: CapabilityFlags, track: &mut Vec<u8>) -> Option<Vec<u8>> {
+/// what was seen. `None` where it can stay as it is.
+fn rewritten_ok(payload: &[u8], client: CapabilityFlags, seen: &mut Observation) -> Option<Vec<u8>> {
     let ok = OkPacket::parse(payload).ok()?;
-    track.extend_from_slice(ok.track);
+    seen.track.extend_from_slice(ok.track);
     let mut kept = Vec::new();
     if client.contains(CapabilityFlags::CLIENT_SESSION_TRACK) {
         for (change, bytes) in Changes::new(ok.track).flatten() {
-            if change.is_sent_by_default() {
+            if seen.wanted.includes(&change) {
                 kept.extend_from_slice(bytes);
             }
         }

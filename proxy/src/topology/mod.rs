@@ -37,6 +37,8 @@ pub struct Identity {
     pub version: String,
     /// What it offers.
     pub capabilities: CapabilityFlags,
+    /// What it offers beyond that, if it is MariaDB.
+    pub mariadb: u32,
     /// The low byte of its default collation id.
     pub collation: u8,
     /// The status of a new session, autocommit above all.
@@ -60,6 +62,7 @@ impl Default for Identity {
         Self {
             version: "8.0.36".into(),
             capabilities: capability::assumed_of_primary(),
+            mariadb: 0,
             collation: 45, // utf8mb4_general_ci: every MySQL and MariaDB knows it
             status: StatusFlags::SERVER_STATUS_AUTOCOMMIT,
             plugin: "mysql_native_password".into(),
@@ -120,6 +123,7 @@ impl Server {
         self.set_identity(Identity {
             version: greeting.server_version.clone(),
             capabilities: greeting.capabilities,
+            mariadb: greeting.mariadb,
             collation: greeting.collation,
             status: greeting.status,
             plugin: greeting.plugin.clone(),
