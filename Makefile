@@ -16,7 +16,7 @@ test: toolchain ## install what is missing, then lint, test and check everything
 demo: toolchain ## a throw-away cluster, Telamon on 127.0.0.1:1234, reads and writes split, and what it costs
 	tests/install.sh demo
 	$(CARGO) build --locked --profile $(PROFILE) --bins
-	$(CARGO) run --locked --quiet --profile $(PROFILE) --package telamon-bench -- demo
+	$(CARGO) run --locked --quiet --profile $(PROFILE) --bin telamon-bench -- demo
 
 bench: toolchain ## the micro benchmarks (criterion); against HAProxy: proxy/benches/throughput.sh
 	$(CARGO) bench --locked --workspace

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Proves the images' scripts without an engine: runs the very entry scripts as three local servers on free loopback
 # ports, and looks whether they are the cluster that compose.yml promises. Ends what it started. About ten seconds.
-# Needs mariadb-server, mariadb-client and python3-yaml. PYTHON: the interpreter. TELAMON: its binary, to check telamon.toml.
+# Needs mariadb-server, mariadb-client and python3-yaml. PYTHON: the interpreter. TELAMON_BIN: to check telamon.toml with.
 set -euo pipefail
 # Each server is a process group, so that a start that is cut off leaves nothing behind.
 set -m
@@ -125,7 +125,7 @@ for name, service in services.items():
         if words[:1] == ["COPY"] and not words[1].startswith("--from"):
             assert all((context / source).exists() for source in words[1:-1]), line
 PY
-  local telamon=${TELAMON:-}
+  local telamon=${TELAMON_BIN:-}
   if [[ -n $telamon ]]; then
     holds 'telamon.toml: telamon check finds nothing' "$telamon" check --config "$here/telamon.toml"
   fi

@@ -13,7 +13,7 @@ export RUSTDOCFLAGS='-D warnings'
 # One build that nothing follows: what makes the next one faster is only ballast.
 [[ ${CI:-} != true ]] || export CARGO_INCREMENTAL=0
 target=$(cargo metadata --locked --no-deps --format-version 1 | sed -n 's/.*"target_directory":"\([^"]*\)".*/\1/p')
-export TELAMON=$target/debug/telamon
+export TELAMON_BIN=$target/debug/telamon
 
 passed=0 failed=0 skipped=0
 failures=()

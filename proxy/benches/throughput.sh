@@ -10,7 +10,7 @@
 # loopback, on free ports, and is ended by its pid.
 #
 # From the environment: ROUNDS (6), SECONDS_PER_SLICE (10), THREADS ("8 64"), WORKERS (cores), TABLE_SIZE (100000),
-# WORKLOAD (oltp_point_select), TELAMON (target/release/telamon). A proxy that is not there is left out.
+# WORKLOAD (oltp_point_select), TELAMON_BIN (target/release/telamon). A proxy that is not there is left out.
 set -euo pipefail
 
 ROUNDS=${ROUNDS:-6}
@@ -20,7 +20,7 @@ WORKERS=${WORKERS:-$(nproc)}
 TABLE_SIZE=${TABLE_SIZE:-100000}
 WORKLOAD=${WORKLOAD:-oltp_point_select}
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-TELAMON=${TELAMON:-${CARGO_TARGET_DIR:-$root/target}/release/telamon}
+TELAMON_BIN=${TELAMON_BIN:-${CARGO_TARGET_DIR:-$root/target}/release/telamon}
 PATH=$PATH:/usr/sbin
 work=$(mktemp -d -t telamon-throughput.XXXXXX)
 samples=$work/samples.tsv
@@ -117,7 +117,7 @@ mode = "off"
 [tls.server]
 mode = "off"
 TOML
-  start telamon "$TELAMON" run --config "$work/telamon.toml"
+  start telamon "$TELAMON_BIN" run --config "$work/telamon.toml"
   answers telamon
 }
 
@@ -164,7 +164,7 @@ slice() {
 report() {
   local telamon='' commit
   commit=$(git -C "$root" describe --always --dirty 2>/dev/null || echo unknown)
-  [[ -z ${ports[telamon]:-} ]] || telamon="$("$TELAMON" --version) ($commit), "
+  [[ -z ${ports[telamon]:-} ]] || telamon="$("$TELAMON_BIN" --version) ($commit), "
   echo
   echo "$(date -u +%F), $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1), $(nproc) cores, Linux $(uname -r)."
   echo "$telamon$(haproxy -v 2>/dev/null | awk 'NR == 1 { print "HAProxy " $3 }'), $(sysbench --version), MariaDB $(
@@ -230,7 +230,7 @@ if command -v haproxy >/dev/null; then
   start_haproxy
   targets+=(haproxy)
 fi
-if [[ -x $TELAMON ]]; then
+if [[ -x $TELAMON_BIN ]]; then
   start_telamon
   targets+=(telamon)
 fi

@@ -123,6 +123,7 @@ fn worker_count(config: &Config) -> usize {
     }
 }
 
+type Threads = Vec<std::thread::JoinHandle<io::Result<()>>>;
 type Kills = Vec<mpsc::UnboundedReceiver<crate::session::KillRequest>>;
 
 fn killers(workers: usize) -> (Killer, Kills) {
@@ -130,10 +131,7 @@ fn killers(workers: usize) -> (Killer, Kills) {
     (Killer::new(senders), receivers)
 }
 
-fn start_workers(
-    shared: &Shared,
-    kills: Kills,
-) -> io::Result<(Vec<Desk>, Vec<std::thread::JoinHandle<io::Result<()>>>)> {
+fn start_workers(shared: &Shared, kills: Kills) -> io::Result<(Vec<Desk>, Threads)> {
     let mut desks = Vec::new();
     let mut threads = Vec::new();
     for (index, kills) in kills.into_iter().enumerate() {

@@ -2,7 +2,7 @@
 //! that is not known. Its order is the reference's.
 
 use super::words::{Word, choices};
-use super::{Config, Fallback, LogFormat, LogLevel, Role, TlsClientMode, TlsServerMode};
+use super::{Config, Consistency, Fallback, LogFormat, LogLevel, Role, TlsClientMode, TlsServerMode};
 
 /// A day: no wait of a proxy is longer, and a number beyond it is a slip of units.
 const DAY_MS: u64 = 86_400_000;
@@ -129,8 +129,8 @@ pub(super) const KEYS: &[Key] = &[
     .default("none, required"),
     key(
         "servers.weight",
-        "Share of the reads, relative to the other replicas; 0 takes none. The primary takes reads only while no \
-         replica is usable, whatever its weight.",
+        "Share of the reads, relative to the other servers; 0 takes none. While no replica is usable the primary \
+         takes all reads, whatever its weight.",
         Number(0, 1000),
         |c| c.servers[0].weight.to_string(),
     )
@@ -171,6 +171,21 @@ pub(super) const KEYS: &[Key] = &[
         Words(choices::<Fallback>),
         |c| word(c.routing.fallback),
     ),
+    key(
+        "routing.consistency",
+        "Whose writes a read on a replica must show: nobody's, the session's own and all that went through this \
+         Telamon before the session began, or all that went through this Telamon before the read. A replica that \
+         does not have them yet is waited for.",
+        Words(choices::<Consistency>),
+        |c| word(c.routing.consistency),
+    ),
+    key(
+        "routing.consistency_wait_ms",
+        "How long a read waits for a replica to have those writes before the primary answers it.",
+        Number(1, 60_000),
+        |c| c.routing.consistency_wait_ms.to_string(),
+    )
+    .unit("ms"),
     key(
         "routing.primary_wait_ms",
         "How long a statement for the primary waits for one that is usable before its client gets an error.",

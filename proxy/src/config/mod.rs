@@ -158,14 +158,34 @@ impl User {
 pub struct Routing {
     /// What becomes of a read while no replica is usable.
     pub fallback: Fallback,
+    /// Whose writes a read on a replica must show.
+    pub consistency: Consistency,
+    /// Milliseconds that a read waits for a replica to have those writes before the primary answers it.
+    pub consistency_wait_ms: u64,
     /// Milliseconds a write waits for a usable primary before its client gets an error.
     pub primary_wait_ms: u64,
 }
 
 impl Default for Routing {
     fn default() -> Self {
-        Self { fallback: Fallback::Primary, primary_wait_ms: 10_000 }
+        Self {
+            fallback: Fallback::Primary,
+            consistency: Consistency::Session,
+            consistency_wait_ms: 500,
+            primary_wait_ms: 10_000,
+        }
     }
+}
+
+/// Whose writes a read on a replica must show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Consistency {
+    /// Nobody's: whatever the replica has.
+    None,
+    /// The session's own, and all that went through this Telamon before the session began.
+    Session,
+    /// All that went through this Telamon before the read began.
+    Global,
 }
 
 /// What becomes of a read while no replica is usable.

@@ -111,29 +111,18 @@ fn same_host(ip: IpAddr, bound: IpAddr) -> bool {
 }
 
 fn weights(draft: &Draft, report: &Report) {
-    let mut replicas = 0;
-    let mut readers = 0;
-    for server in &draft.servers {
-        let weight = format!("{}.weight", server.path);
-        match server.role {
-            Some(Role::Primary) if server.weight.is_some_and(|weight| weight > 0) => {
-                report.warning(
-                    &weight,
-                    "has no effect: the primary takes reads only while no replica is usable",
-                );
-            }
-            Some(Role::Primary) => {}
-            Some(Role::Replica) | None => {
-                replicas += 1;
-                readers += usize::from(server.weight != Some(0));
-            }
-        }
-    }
-    if replicas > 0 && readers == 0 {
+    let is_replica = |role: Option<Role>| role != Some(Role::Primary);
+    let replicas = draft.servers.iter().filter(|server| is_replica(server.role)).count();
+    let takes_reads = |server: &&DraftServer| match server.role {
+        Some(Role::Primary) => server.weight.is_some_and(|weight| weight > 0),
+        Some(Role::Replica) | None => server.weight != Some(0),
+    };
+    let mut readers = draft.servers.iter().filter(takes_reads);
+    if replicas > 0 && !readers.clone().any(|server| is_replica(server.role)) {
         report.warning("servers", "every replica has weight 0, so none takes a read");
     }
-    if readers == 0 && draft.config.routing.fallback == Fallback::Error {
-        report.warning("routing.fallback", "no replica takes reads, so every read gets an error");
+    if readers.next().is_none() && draft.config.routing.fallback == Fallback::Error {
+        report.warning("routing.fallback", "no server takes reads, so every read gets an error");
     }
 }
 

@@ -1,6 +1,6 @@
 //! Values that are one word out of a few: the one list that reading, advice and the reference share.
 
-use super::{Fallback, LogFormat, LogLevel, Role, TlsClientMode, TlsServerMode};
+use super::{Consistency, Fallback, LogFormat, LogLevel, Role, TlsClientMode, TlsServerMode};
 
 /// A type whose values are written as words.
 pub(super) trait Word: Copy + PartialEq + 'static {
@@ -29,6 +29,11 @@ impl Word for Role {
 
 impl Word for Fallback {
     const WORDS: &'static [(&'static str, Self)] = &[("primary", Self::Primary), ("error", Self::Error)];
+}
+
+impl Word for Consistency {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("none", Self::None), ("session", Self::Session), ("global", Self::Global)];
 }
 
 impl Word for TlsClientMode {
@@ -71,4 +76,4 @@ macro_rules! display_as_word {
     )*};
 }
 
-display_as_word!(Role, Fallback, TlsClientMode, TlsServerMode, LogLevel, LogFormat);
+display_as_word!(Role, Consistency, Fallback, TlsClientMode, TlsServerMode, LogLevel, LogFormat);

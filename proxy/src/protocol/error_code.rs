@@ -89,6 +89,11 @@ impl ServerError {
         Self::new(1235, "42000", format!("Telamon does not relay {what}; {mend}"))
     }
 
+    /// ER_WRONG_ARGUMENTS
+    pub fn wrong_arguments(command: &str) -> Self {
+        Self::new(1210, "HY000", format!("Incorrect arguments to {command}"))
+    }
+
     /// ER_MALFORMED_PACKET
     pub fn malformed_packet() -> Self {
         Self::new(1835, "HY000", "Malformed communication packet".into())

@@ -112,7 +112,7 @@ impl Session {
                 let error = ServerError::server_lost(&server.name);
                 return Err(NoBackend::End(End::error(error, self.capabilities(), Side::Backend)));
             }
-        } else if slot == Slot::Replica && server.health() == Health::Down && !holds {
+        } else if slot == Slot::Replica && !server.is_readable() && !holds {
             self.backends.drop_slot(slot);
         }
         Ok(())
@@ -170,13 +170,10 @@ impl Session {
     /// The connection for a read: to the server whose turn it is, which may be the primary where it has a weight.
     pub(super) fn read_slot(&mut self) -> Slot {
         let topology = &self.context.topology;
-        if self.state.avoids_replica() {
-            return Slot::Primary;
-        }
         if self.backends.replica.is_some() {
             return Slot::Replica;
         }
-        let stays = |index: &usize| topology.servers()[*index].health() != Health::Down;
+        let stays = |index: &usize| topology.servers()[*index].is_readable();
         if self.backends.reader.filter(stays).is_none() {
             let usable: Vec<_> = topology.readable().collect();
             self.backends.reader = self.context.balancer.borrow_mut().choose(&usable);

@@ -307,10 +307,14 @@ impl Session {
     }
 }
 
-/// The state of a session that has just logged in.
+/// The state of a session that has just logged in. What was written before it began is in the past for it too.
 fn fresh_state(context: &Context, who: &Client) -> SessionState {
     let identity = context.topology.identity();
-    SessionState::new(identity.status, who.account.schema.clone(), who.dialect(&identity))
+    let mut state = SessionState::new(identity.status, who.account.schema.clone(), who.dialect(&identity));
+    if let Some(gtid) = context.topology.last_write() {
+        state.wrote(&gtid);
+    }
+    state
 }
 
 /// The class of a text too long to be read: nothing is known of it.

@@ -7,6 +7,7 @@ use super::kill::Running;
 use super::relay::{Relay, RelayError, consume_front, discard_reply, stream_command};
 use super::replay::{Brought, Replayed, Replies, read_replies, replay};
 use super::walk::{Progress, Walk};
+use crate::config::Consistency;
 use crate::io::PacketStream;
 use crate::protocol::command::{Command, ReplyShape};
 use crate::protocol::error_code::ServerError;
@@ -97,6 +98,9 @@ impl Session {
 
     async fn attempt(&mut self, plan: &mut Plan) -> Result<Attempt, End> {
         self.seen.clear();
+        if plan.slot == Slot::Replica && self.context.config.routing.consistency == Consistency::Global {
+            self.see_all_writes();
+        }
         let up_to_date = self.is_up_to_date(plan.slot);
         let mut replies = Replies::default();
         if !up_to_date {
@@ -137,6 +141,23 @@ impl Session {
         Ok(Attempt::Done)
     }
 
+    /// What any client wrote is in the past of this read.
+    fn see_all_writes(&mut self) {
+        let up_to_date = self.is_up_to_date(Slot::Primary);
+        if let Some(gtid) = self.context.topology.last_write() {
+            self.state.wrote(&gtid);
+            if up_to_date {
+                self.brought_up_to_date(Slot::Primary);
+            }
+        }
+    }
+
+    /// How long a replica is waited for; `None` where a read need not show anybody's writes.
+    fn wait_ms(&self) -> Option<u64> {
+        let routing = &self.context.config.routing;
+        (routing.consistency != Consistency::None).then_some(routing.consistency_wait_ms)
+    }
+
     pub(super) fn is_up_to_date(&self, slot: Slot) -> bool {
         let asked = slot == Slot::Primary || self.state.unreported.is_empty();
         let at = |b: &super::backends::Backend| b.brought.is_up_to(self.state.version);
@@ -152,7 +173,8 @@ impl Session {
         let Some(backend) = self.backends.get(plan.slot) else { return Ok(None) };
         let (brought, server) = (backend.brought, backend.connection.server().clone());
         let pinned = self.state.held().is_some() && self.state.held_slot() != plan.slot;
-        let Ok(replay) = replay(&self.state, plan.slot, brought) else {
+        let wait_ms = self.wait_ms();
+        let Ok(replay) = replay(&self.state, plan.slot, brought, wait_ms) else {
             self.state.give_up();
             return self.without_replay(plan, &server.name);
         };
@@ -194,8 +216,8 @@ impl Session {
         if why == Replayed::Behind {
             if let Some(backend) = self.backends.get_mut(plan.slot) {
                 backend.brought.writes = 0;
+                backend.connection.server().note_behind();
             }
-            self.state.replica_is_behind();
         } else {
             self.state.give_up();
         }
@@ -256,7 +278,13 @@ impl Session {
             consume_front(&mut self.client);
         }
         let up_to_date = self.is_up_to_date(plan.slot);
+        let write_before = self.state.last_write_since;
         self.state.observe(plan.slot, plan.effects, &self.seen);
+        if self.state.last_write_since != write_before
+            && let Some(gtid) = &self.state.last_write
+        {
+            self.context.topology.note_write(gtid);
+        }
         if self.seen.error.is_none()
             && let Some(schema) = plan.schema.take()
         {

@@ -66,7 +66,7 @@ impl Session {
         }
         let (class, hint, parameters) = (statement.class.clone(), statement.hint, statement.parameters);
         let Ok(head) = Execute::parse(self.payload(), parameters) else {
-            return self.answer_error(&ServerError::malformed_packet()).await;
+            return self.answer_error(&ServerError::wrong_arguments("mysqld_stmt_execute")).await;
         };
         let shape = if head.cursor == 0 { ReplyShape::Results } else { ReplyShape::ResultsOrCursor };
         let slot = self.slot_for(&class, hint);

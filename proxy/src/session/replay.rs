@@ -58,20 +58,26 @@ pub(super) enum Replayed {
     Failed,
 }
 
-/// Milliseconds that a read waits for its replica to have the session's last write, before the primary answers it.
-const WAIT_MS: u32 = 500;
-
 /// A value that cannot be written into a SET statement so that it means the same on every connection.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct NotReplayable;
 
 /// The commands that a connection needs which was brought to `brought`.
-pub(super) fn replay(state: &SessionState, slot: Slot, brought: Brought) -> Result<Replay, NotReplayable> {
+///
+/// # Errors
+/// A value that cannot be brought there.
+pub(super) fn replay(
+    state: &SessionState,
+    slot: Slot,
+    brought: Brought,
+    wait_ms: Option<u64>,
+) -> Result<Replay, NotReplayable> {
     let mut replay = Replay::default();
     if let Some(gtid) = state.last_write.as_deref().filter(|_| brought.writes < state.last_write_since)
         && slot == Slot::Replica
+        && let Some(wait_ms) = wait_ms
     {
-        replay.wait_for(gtid, state.dialect.family);
+        replay.wait_for(gtid, state.dialect.family, wait_ms);
     }
     if brought.schema < state.schema_since {
         match state.schema.as_deref() {
@@ -104,17 +110,16 @@ impl Replay {
     }
 
     /// Waits until the server has what `gtid` names; it comes first, so that all else sees that state.
-    fn wait_for(&mut self, gtid: &[u8], family: ServerFamily) {
+    fn wait_for(&mut self, gtid: &[u8], family: ServerFamily, wait_ms: u64) {
         let function = match family {
             ServerFamily::MariaDb => "MASTER_GTID_WAIT",
             ServerFamily::MySql => "WAIT_FOR_EXECUTED_GTID_SET",
         };
-        let seconds = f64::from(WAIT_MS) / 1000.0;
         let mut sql = b"\x03SELECT ".to_vec();
         sql.extend_from_slice(function.as_bytes());
         sql.extend_from_slice(b"('");
         sql.extend(gtid.iter().filter(|b| b.is_ascii_graphic() && **b != b'\''));
-        sql.extend_from_slice(format!("',{seconds})").as_bytes());
+        sql.extend_from_slice(format!("',{}.{:03})", wait_ms / 1000, wait_ms % 1000).as_bytes());
         put_packet(&mut self.packets, 0, &sql);
         self.replies.wait = true;
     }
@@ -211,11 +216,15 @@ mod tests {
     fn only_what_a_connection_lacks_is_sent_and_in_one_statement() {
         let state = state_after(b"\x00\x0d\x08sql_mode\x03A'B\x00\x10\x0cwait_timeout\x0277");
         let brought = Brought { variables: 0, ..Brought::all(state.version) };
-        let replay = replay(&state, Slot::Replica, brought).expect("plain values");
+        let replay = replay(&state, Slot::Replica, brought, Some(500)).expect("plain values");
         assert_eq!(replay.replies, Replies { wait: false, oks: 1 });
         assert_eq!(&replay.packets[5..], b"SET SESSION sql_mode='A''B', SESSION wait_timeout=77");
         let all = Brought::all(state.version);
-        assert_eq!(super::replay(&state, Slot::Replica, all), Ok(Replay::default()), "nothing is sent twice");
+        assert_eq!(
+            super::replay(&state, Slot::Replica, all, Some(500)),
+            Ok(Replay::default()),
+            "nothing is sent twice"
+        );
     }
 
     #[test]
@@ -223,17 +232,21 @@ mod tests {
         let mut state = state_after(b"\x00\x10\x09last_gtid\x050-1-7");
         state.dialect.family = ServerFamily::MariaDb;
         let brought = Brought { writes: 0, ..Brought::all(state.version) };
-        let on_replica = replay(&state, Slot::Replica, brought).expect("plain values");
-        assert_eq!(&on_replica.packets[5..], b"SELECT MASTER_GTID_WAIT('0-1-7',0.5)");
+        let on_replica = replay(&state, Slot::Replica, brought, Some(500)).expect("plain values");
+        assert_eq!(&on_replica.packets[5..], b"SELECT MASTER_GTID_WAIT('0-1-7',0.500)");
         assert_eq!(on_replica.replies, Replies { wait: true, oks: 0 });
-        assert_eq!(replay(&state, Slot::Primary, brought), Ok(Replay::default()), "it wrote it itself");
+        assert_eq!(
+            replay(&state, Slot::Primary, brought, Some(500)),
+            Ok(Replay::default()),
+            "it wrote it itself"
+        );
     }
 
     #[test]
     fn a_value_that_depends_on_the_sql_mode_is_not_replayed() {
         let state = state_after(b"\x00\x05\x01a\x02x\\");
         assert_eq!(
-            replay(&state, Slot::Replica, Brought { variables: 0, ..Brought::all(state.version) }),
+            replay(&state, Slot::Replica, Brought { variables: 0, ..Brought::all(state.version) }, None),
             Err(NotReplayable)
         );
     }

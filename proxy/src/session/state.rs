@@ -9,7 +9,6 @@ use crate::protocol::StatusFlags;
 use crate::protocol::session_track::{Change, Changes};
 use crate::routing::{Dialect, Effects, Isolation, PinReason, ServerFamily, SessionFacts};
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
 
 /// Counts the changes of a session's state; a connection knows the number it was brought to.
 pub(super) type Version = u64;
@@ -37,7 +36,6 @@ pub(super) struct SessionState {
     /// The GTID of the session's last write, as its server reported it.
     pub(super) last_write: Option<Vec<u8>>,
     pub(super) last_write_since: Version,
-    primary_until: Option<Instant>,
     /// What COM_SET_OPTION asked for last.
     pub(super) option: Option<u16>,
     pub(super) option_since: Version,
@@ -110,7 +108,6 @@ impl SessionState {
             version: 0,
             last_write: None,
             last_write_since: 0,
-            primary_until: None,
             option: None,
             option_since: 0,
             was_reset: false,
@@ -142,9 +139,9 @@ impl SessionState {
         self.schema = schema;
     }
 
-    /// The session's last write has this GTID: no read of it may show less.
-    fn wrote(&mut self, gtid: &[u8]) {
-        if !gtid.is_empty() {
+    /// A write with this GTID went before: no read of the session may show less.
+    pub(super) fn wrote(&mut self, gtid: &[u8]) {
+        if !gtid.is_empty() && self.last_write.as_deref() != Some(gtid) {
             self.version += 1;
             self.last_write_since = self.version;
             self.last_write = Some(gtid.to_vec());
@@ -309,23 +306,6 @@ impl SessionState {
     pub(super) fn answered(&mut self, name: &str, value: &[u8]) {
         self.unreported.retain(|n| n != name);
         self.observe_variable(name, value);
-    }
-
-    /// A replica had to be waited for in vain; until it has caught up, the primary answers.
-    pub(super) fn replica_is_behind(&mut self) {
-        self.primary_until = Some(Instant::now() + Duration::from_secs(1));
-    }
-
-    /// Whether reads go to the primary because a replica was behind a moment ago.
-    pub(super) fn avoids_replica(&mut self) -> bool {
-        match self.primary_until {
-            None => false,
-            Some(until) if Instant::now() < until => true,
-            Some(_) => {
-                self.primary_until = None;
-                false
-            }
-        }
     }
 
     /// Nothing more is known for sure: the primary's connection is the only one that is right.

@@ -144,7 +144,13 @@ impl Walk {
                     self.passing = 0;
                     progress = Progress::LocalInfile;
                 }
-                other => start = self.note(other, bytes, start, body, seen),
+                other => {
+                    let cut = self.note(other, &mut bytes[..body.end], body.start, seen);
+                    if cut > 0 {
+                        bytes.copy_within(start..body.end - cut, start + cut);
+                        start += cut;
+                    }
+                }
             }
         }
         Ok(Look { span: start..at, progress })
@@ -163,15 +169,9 @@ impl Walk {
         (there >= header.len || !self.state.needs_whole(header, first)).then_some(header)
     }
 
-    /// Notes what a packet that ends something says; answers where the span begins now.
-    fn note(
-        &self,
-        packet: Packet,
-        bytes: &mut [u8],
-        start: usize,
-        body: Range<usize>,
-        seen: &mut Observation,
-    ) -> usize {
+    /// Notes what a packet that ends something says. The packet's payload goes from `body` to the end of `bytes`;
+    /// answers by how many bytes it is shorter now.
+    fn note(&self, packet: Packet, bytes: &mut [u8], body: usize, seen: &mut Observation) -> usize {
         match packet {
             Packet::Ok(status) | Packet::Eof(status) => {
                 seen.status = Some(status);
@@ -180,42 +180,33 @@ impl Walk {
                 let reported = status.contains(StatusFlags::SERVER_SESSION_STATE_CHANGED);
                 if reported && seen.no_report {
                     let status = status & !StatusFlags::SERVER_SESSION_STATE_CHANGED;
-                    bytes[body.start + 3..body.start + 5].copy_from_slice(&status.bits().to_le_bytes());
+                    bytes[body + 3..body + 5].copy_from_slice(&status.bits().to_le_bytes());
                 } else if reported {
-                    return self.without_report(bytes, start, body, seen);
+                    return self.without_report(bytes, body, seen);
                 }
             }
             Packet::Err => {
-                let error = ErrPacket::parse(&bytes[body]);
+                let error = ErrPacket::parse(&bytes[body..]);
                 seen.error = Some(error.map_or(0, |e| e.code));
             }
             Packet::Prepared(head) => {
                 seen.prepared = Some(head);
                 if let Some(id) = self.statement_id {
-                    set_statement_id(&mut bytes[body], id);
+                    set_statement_id(&mut bytes[body..], id);
                 }
             }
             Packet::Content | Packet::LocalInfile => {}
         }
-        start
+        0
     }
 
-    /// Takes the report out of the OK packet at `body`, by moving everything before it up; answers the new start.
-    fn without_report(
-        &self,
-        bytes: &mut [u8],
-        start: usize,
-        body: Range<usize>,
-        seen: &mut Observation,
-    ) -> usize {
-        let Some(shorter) = rewritten_ok(&bytes[body.clone()], self.client, seen) else { return start };
-        let cut = body.len() - shorter.len();
-        let header_at = body.start - HEADER_LEN;
-        let header = Header { len: shorter.len(), sequence: bytes[header_at + 3] };
-        bytes[body.start..body.start + shorter.len()].copy_from_slice(&shorter);
-        bytes[header_at..body.start].copy_from_slice(&header.bytes());
-        bytes.copy_within(start..body.start + shorter.len(), start + cut);
-        start + cut
+    /// Takes out of an OK packet what is not the client's; answers by how many bytes it is shorter now.
+    fn without_report(&self, bytes: &mut [u8], body: usize, seen: &mut Observation) -> usize {
+        let Some(shorter) = rewritten_ok(&bytes[body..], self.client, seen) else { return 0 };
+        let header = Header { len: shorter.len(), sequence: bytes[body - 1] };
+        bytes[body - HEADER_LEN..body].copy_from_slice(&header.bytes());
+        bytes[body..body + shorter.len()].copy_from_slice(&shorter);
+        bytes.len() - body - shorter.len()
     }
 }
 

@@ -9,7 +9,8 @@ use crate::protocol::handshake::Greeting;
 use crate::protocol::{CapabilityFlags, StatusFlags};
 use arc_swap::ArcSwapOption;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 /// One server of the cluster.
 #[derive(Debug)]
@@ -25,10 +26,16 @@ pub struct Server {
     /// Its share of the reads.
     pub weight: u32,
     health: AtomicU8,
+    /// Until when it is known to lack writes that a session must see, in milliseconds since `since`; 0 is never.
+    behind_until_ms: AtomicU64,
+    since: Instant,
     connections: AtomicU32,
     max_connections: u32,
     identity: ArcSwapOption<Identity>,
 }
+
+/// How long a replica that was waited for in vain is left alone.
+const BEHIND: Duration = Duration::from_secs(2);
 
 /// What a server says of itself in its greeting.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,6 +99,8 @@ impl Server {
             role: server.role,
             weight: server.weight,
             health: AtomicU8::new(Health::Unknown as u8),
+            behind_until_ms: AtomicU64::new(0),
+            since: Instant::now(),
             connections: AtomicU32::new(0),
             max_connections,
             identity: ArcSwapOption::empty(),
@@ -110,6 +119,30 @@ impl Server {
     /// Notes whether it answers; true when that is news.
     pub fn set_health(&self, health: Health) -> bool {
         self.health.swap(health as u8, Ordering::Relaxed) != health as u8
+    }
+
+    /// A session waited in vain for it to have a write. For a while nobody waits for it again.
+    pub fn note_behind(&self) {
+        let until = self.since.elapsed() + BEHIND;
+        let until_ms = u64::try_from(until.as_millis()).unwrap_or(u64::MAX);
+        self.behind_until_ms.store(until_ms, Ordering::Relaxed);
+    }
+
+    /// Whether it may be asked for a read now.
+    pub fn is_readable(&self) -> bool {
+        self.health() != Health::Down && !self.is_behind()
+    }
+
+    fn is_behind(&self) -> bool {
+        // The clock is only read while there is something to compare it with.
+        let until_ms = self.behind_until_ms.load(Ordering::Relaxed);
+        until_ms != 0 && {
+            let is = self.since.elapsed().as_millis() < u128::from(until_ms);
+            if !is {
+                self.behind_until_ms.store(0, Ordering::Relaxed);
+            }
+            is
+        }
     }
 
     /// What it said of itself last, if it was ever reached.
@@ -182,6 +215,7 @@ impl Drop for Permit {
 pub struct Topology {
     servers: Vec<Arc<Server>>,
     primary: usize,
+    last_write: ArcSwapOption<Vec<u8>>,
 }
 
 impl Topology {
@@ -191,7 +225,7 @@ impl Topology {
         let servers: Vec<_> =
             config.servers.iter().enumerate().map(|(i, s)| Arc::new(Server::new(i, s, limit))).collect();
         let primary = servers.iter().position(|s| s.role == Role::Primary).unwrap_or(0);
-        Self { servers, primary }
+        Self { servers, primary, last_write: ArcSwapOption::empty() }
     }
 
     /// All servers, in the configuration's order.
@@ -206,13 +240,39 @@ impl Topology {
 
     /// The servers that may serve a read, with their weights: a primary only where it was given one.
     pub fn readable(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
-        let usable = |s: &&Arc<Server>| s.weight > 0 && s.health() != Health::Down;
+        let usable = |s: &&Arc<Server>| s.weight > 0 && s.is_readable();
         self.servers.iter().filter(usable).map(|s| (s.index, s.weight))
+    }
+
+    /// Notes a write that a server acknowledged to a client.
+    pub fn note_write(&self, gtid: &[u8]) {
+        let older = |known: &Arc<Vec<u8>>| !is_behind(known, gtid);
+        if !self.last_write.load().as_ref().is_some_and(older) {
+            self.last_write.store(Some(Arc::new(gtid.to_vec())));
+        }
+    }
+
+    /// The GTID of the last write of any client.
+    pub fn last_write(&self) -> Option<Arc<Vec<u8>>> {
+        self.last_write.load_full()
     }
 
     /// What clients are greeted with.
     pub fn identity(&self) -> Arc<Identity> {
         self.primary().identity().unwrap_or_default()
+    }
+}
+
+/// Whether `known` comes before `gtid`: the same origin with a smaller number, or another origin altogether.
+fn is_behind(known: &[u8], gtid: &[u8]) -> bool {
+    let split = |text: &[u8]| -> Option<(Vec<u8>, u64)> {
+        let at = text.iter().rposition(|b| !b.is_ascii_digit())?;
+        let (origin, number) = text.split_at(at + 1);
+        Some((origin.to_vec(), std::str::from_utf8(number).ok()?.parse().ok()?))
+    };
+    match (split(known), split(gtid)) {
+        (Some((origin, known)), Some((other, new))) if origin == other => known < new,
+        _ => true,
     }
 }
 
@@ -247,6 +307,24 @@ mod tests {
         assert!(cluster.servers()[1].set_health(Health::Down), "that is news");
         assert!(!cluster.servers()[1].set_health(Health::Down), "that is not");
         assert_eq!(cluster.readable().count(), 0);
+    }
+
+    #[test]
+    fn a_replica_that_was_waited_for_in_vain_is_left_alone_for_a_while() {
+        let cluster = cluster();
+        cluster.servers()[1].note_behind();
+        assert_eq!(cluster.readable().count(), 0);
+    }
+
+    #[test]
+    fn of_two_writes_of_one_origin_the_later_is_kept_in_whatever_order_they_are_noted() {
+        let cluster = cluster();
+        for gtid in [&b"0-1-7"[..], b"0-1-10", b"0-1-9"] {
+            cluster.note_write(gtid);
+        }
+        assert_eq!(cluster.last_write().as_deref().map(Vec::as_slice), Some(&b"0-1-10"[..]));
+        cluster.note_write(b"0-2-3"); // another server was promoted
+        assert_eq!(cluster.last_write().as_deref().map(Vec::as_slice), Some(&b"0-2-3"[..]));
     }
 
     #[test]

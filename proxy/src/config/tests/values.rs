@@ -28,6 +28,8 @@ clients = ["10.1.2.3", "10.0.0.0/8", "fd00::/8", "localhost"]
 schema = "shop"
 [routing]
 fallback = "error"
+consistency = "global"
+consistency_wait_ms = 7
 primary_wait_ms = 11
 [pool]
 max_connections = 12
@@ -83,7 +85,12 @@ fn all_other(directory: &std::path::Path) -> Config {
                 .to_vec(),
             schema: Some("shop".to_owned()),
         }],
-        routing: Routing { fallback: Fallback::Error, primary_wait_ms: 11 },
+        routing: Routing {
+            fallback: Fallback::Error,
+            consistency: Consistency::Global,
+            consistency_wait_ms: 7,
+            primary_wait_ms: 11,
+        },
         pool: Pool { max_connections: 12, connect_timeout_ms: 13 },
         client: Client {
             max_connections: 14,
