@@ -123,6 +123,21 @@ fn a_client_without_multi_statements_gets_the_servers_1064() {
 }
 
 #[test]
+fn a_mariadb_client_gets_the_extended_column_definitions() {
+    // "Extended metadata": a column's own type, such as json or point.
+    let login = Login { mariadb: 1 << 3, ..Login::default() };
+    compare_as(telamon(), &login, |side| {
+        side.write("CREATE TABLE t (j JSON, g POINT, u UUID, i INET6)");
+        side.write("INSERT INTO t VALUES ('{}', POINT(1, 2), UUID(), '::1')");
+        let reply = side.client.query("SELECT j, g, i FROM t");
+        let definition = &reply.packets[1].payload;
+        assert!(definition.windows(4).any(|word| word == b"json"), "{definition:?}");
+        side.client.prepare("SELECT j, g, i FROM t WHERE i = ?");
+        side.client.command(b"\x04t\0", Shape::UpToEof);
+    });
+}
+
+#[test]
 fn found_rows_change_what_an_update_counts() {
     for (flags, counted) in [(Flags::empty(), 0), (Flags::CLIENT_FOUND_ROWS, 1)] {
         compare_as(telamon(), &Login::default().with(flags), |side| {
@@ -313,15 +328,18 @@ fn a_closed_statement_is_unknown() {
 }
 
 #[test]
-fn truncated_commands_get_the_servers_answer() {
-    compare(telamon(), |side| {
-        let id = side.client.prepare("SELECT ?");
-        let id = id.to_le_bytes();
-        for payload in [&[0x17][..], &[0x17, 1], &[&[0x17], &id[..]].concat(), &[&[0x17], &id[..], &[0; 5]].concat()] {
-            side.client.command(payload, Shape::Results);
+fn truncated_commands_are_refused_and_the_connection_stays() {
+    for endpoint in [telamon().endpoint(), cluster().primary().address().into()] {
+        let mut client = Client::connect(&endpoint, &Login::default()).unwrap();
+        let id = client.prepare("SELECT ?").to_le_bytes();
+        let no_values = [&[0x17], &id[..], &[0; 5]].concat();
+        for payload in [&[0x17][..], &[0x17, 1], &[&[0x17], &id[..]].concat(), &no_values, &[0x1A, 1]] {
+            // The numbers are the servers' own choice: 1835, 1210, 1243.
+            let error = client.command(payload, Shape::One).error().expect("an ERR packet");
+            assert!(matches!(error.code, 1835 | 1210 | 1243), "{payload:?}: {error}");
         }
-        side.client.query("SELECT 1");
-    });
+        assert_eq!(client.query("SELECT 1").text(), "1");
+    }
 }
 
 #[test]

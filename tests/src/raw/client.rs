@@ -65,6 +65,7 @@ impl Client {
                 connection_id: 0,
                 nonce: [0; 20],
                 capabilities: Flags::empty(),
+                mariadb: 0,
                 collation: 0,
                 status: StatusFlags::empty(),
                 plugin: String::new(),

@@ -45,6 +45,9 @@ pub struct Login {
     pub schema: Option<String>,
     /// What the client asks for; flags that the server does not offer are left out.
     pub capabilities: Flags,
+    /// MariaDB's extended capability flags; not 0 makes it a client of MariaDB, which does not send
+    /// `CLIENT_LONG_PASSWORD`.
+    pub mariadb: u32,
     /// The plugin that the client begins with, whatever the greeting names.
     pub plugin: &'static str,
     /// Whether the first answer of caching_sha2_password is a wrong one, so that the server asks for the password.
@@ -71,6 +74,7 @@ impl Login {
             password: password.to_owned(),
             schema: None,
             capabilities: USUAL,
+            mariadb: 0,
             plugin: "mysql_native_password",
             full_authentication: false,
             tls: Tls::Off,
@@ -105,6 +109,7 @@ impl Login {
         capabilities.set(Flags::CLIENT_SSL, self.tls == Tls::On);
         // What MariaDB does not offer but understands: that no extended capabilities follow.
         capabilities &= greeting.capabilities | Flags::CLIENT_LONG_PASSWORD | Flags::CLIENT_SSL;
+        capabilities.set(Flags::CLIENT_LONG_PASSWORD, self.mariadb == 0);
         let mut attributes = Vec::new();
         for (name, value) in &self.attributes {
             telamon::protocol::wire::put_lenenc_bytes(&mut attributes, name.as_bytes());
@@ -112,6 +117,7 @@ impl Login {
         }
         Response {
             capabilities,
+            mariadb: self.mariadb & greeting.mariadb,
             max_packet: 1 << 30,
             collation: 45,
             user: self.user.clone().into_bytes(),
