@@ -102,7 +102,8 @@ fn caching_sha2_logs_in_by_the_full_exchange_over_tls() {
 fn a_client_of_another_plugin_is_asked_to_switch() {
     for plugin in ["client_ed25519", "auth_gssapi_client", "nonsense", ""] {
         let mut client = telamon().connect(&Login { plugin, ..Login::default() });
-        let direct = Client::connect(&cluster().primary().address().into(), &Login { plugin, ..Login::default() });
+        let direct =
+            Client::connect(&cluster().primary().address().into(), &Login { plugin, ..Login::default() });
         let expected = &direct.unwrap().auth_steps[0];
         let switch = &client.auth_steps[0];
         assert_eq!((switch.len(), &switch[..23]), (expected.len(), &expected[..23]), "{plugin}");
@@ -156,13 +157,25 @@ fn a_certificate_of_ones_own_is_shown_to_clients() {
     };
     let run = |ca: &Path| {
         let mut command = std::process::Command::new(&program);
-        command.args(["--no-defaults", "--protocol=tcp", "-h127.0.0.1", "-uapp", "-papp", "--skip-column-names"]);
+        command.args([
+            "--no-defaults",
+            "--protocol=tcp",
+            "-h127.0.0.1",
+            "-uapp",
+            "-papp",
+            "--skip-column-names",
+        ]);
         command.arg(format!("-P{}", telamon.address.port())).arg("--ssl-verify-server-cert");
         command.arg(format!("--ssl-ca={}", ca.display())).args(["-e", "SELECT 42"]);
         integration_tests::program::output(&mut command)
     };
     let output = run(&certificate.ca);
-    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "42", "{}", integration_tests::program::said(&output));
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout).trim(),
+        "42",
+        "{}",
+        integration_tests::program::said(&output)
+    );
     assert!(!run(&certificate.certificate).status.success(), "another authority does not vouch for it");
 }
 
@@ -172,14 +185,17 @@ fn servers_are_reached_over_tls_where_that_is_demanded() {
     for mode in ["required", "verify_ca", "verify_identity"] {
         let telamon = Telamon::start(&format!("[tls.server]\nmode = \"{mode}\"\nca = {ca:?}\n"));
         let mut client = telamon.connect(&Login::default());
-        for statement in ["SHOW SESSION STATUS LIKE 'Ssl_cipher'", "/*replica*/ SHOW SESSION STATUS LIKE 'Ssl_cipher'"] {
+        for statement in
+            ["SHOW SESSION STATUS LIKE 'Ssl_cipher'", "/*replica*/ SHOW SESSION STATUS LIKE 'Ssl_cipher'"]
+        {
             let row = client.query(statement).rows().remove(0);
             assert!(row[1].as_deref().is_some_and(|cipher| cipher.starts_with("TLS_")), "{mode}: {row:?}");
         }
         assert!(who_answers(&mut client) > 1, "{mode}: a replica answers over TLS too");
     }
     let telamon = Telamon::start("[tls.server]\nmode = \"off\"\n");
-    let row = telamon.connect(&Login::default()).query("SHOW SESSION STATUS LIKE 'Ssl_cipher'").rows().remove(0);
+    let row =
+        telamon.connect(&Login::default()).query("SHOW SESSION STATUS LIKE 'Ssl_cipher'").rows().remove(0);
     assert_eq!(row[1].as_deref(), Some(""));
 }
 

@@ -223,7 +223,9 @@ fn prepare_replies_have_all_their_definitions() {
 #[test]
 fn binary_result_sets_are_the_servers_own() {
     compare(telamon(), |side| {
-        side.write("CREATE TABLE t (id INT, d DECIMAL(9,2), f DOUBLE, s VARCHAR(300), dt DATETIME(6), tm TIME)");
+        side.write(
+            "CREATE TABLE t (id INT, d DECIMAL(9,2), f DOUBLE, s VARCHAR(300), dt DATETIME(6), tm TIME)",
+        );
         side.write(
             "INSERT INTO t VALUES (1, 1.25, 2.5, 'ä', '2024-02-29 01:02:03.000004', '-12:34:56'), (2, 0, 0, '', \
              '2024-01-01', '00:00:00'), (NULL, NULL, NULL, NULL, NULL, NULL)",
@@ -503,7 +505,8 @@ fn a_running_query_can_be_killed_by_the_id_of_the_greeting() {
         let mut victim = Client::connect(&endpoint, &Login::default()).unwrap();
         let id = victim.greeting.connection_id;
         let sleeper = std::thread::spawn(move || (victim.query("DO (SELECT SLEEP(50))"), victim));
-        let seen = "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'DO (SELECT SLEEP(50))%'";
+        let seen =
+            "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'DO (SELECT SLEEP(50))%'";
         integration_tests::wait_for("the sleep begins", std::time::Duration::from_secs(10), || {
             (killer.query(seen).number::<u32>() == 1).then_some(())
         });

@@ -8,11 +8,11 @@ use telamon::protocol::handshake::Greeting;
 use telamon::protocol::packet::put_packet;
 use telamon::protocol::wire::Reader;
 
+use super::Value;
 use super::execute::execute;
 use super::login::{self, Login, Refused};
 use super::reply::{Packet, Reply};
 use super::socket::{Endpoint, Socket};
-use super::Value;
 
 const MAX_PAYLOAD: usize = 0xFF_FFFF;
 
@@ -347,9 +347,9 @@ impl Client {
 
     /// Whether the server has closed the connection, or does so now, without another word.
     pub fn is_closed(&mut self) -> bool {
-        self.socket.read_exact(1).is_err_and(|error| {
-            !matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
-        })
+        self.socket
+            .read_exact(1)
+            .is_err_and(|error| !matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut))
     }
 }
 
