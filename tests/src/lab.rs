@@ -24,7 +24,7 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
     RUNTIME.get_or_init(|| Runtime::new().expect("threads can be had")).block_on(future)
 }
 
-/// The cluster that this process's tests share: MariaDB, one primary and two replicas. Its servers end with the
+/// The cluster that this process's tests share: one primary and two replicas. Its servers end with the
 /// process.
 ///
 /// # Panics
@@ -34,17 +34,33 @@ pub fn cluster() -> &'static Cluster {
     CLUSTER.get_or_init(new_cluster)
 }
 
+/// The product under the tests: MariaDB, or MySQL with `TELAMON_TEST_FLAVOR=mysql`.
+#[must_use]
+fn flavor() -> Flavor {
+    match std::env::var("TELAMON_TEST_FLAVOR").as_deref() {
+        Ok("mysql") => Flavor::Mysql,
+        _ => Flavor::MariaDb,
+    }
+}
+
 /// A cluster of a test's own, for what others would suffer from.
 ///
 /// # Panics
 /// It does not start; the text says why and what to install.
 #[must_use]
 pub fn new_cluster() -> Cluster {
-    let cluster = done(block_on(Cluster::start(Flavor::MariaDb, Options::default())));
+    let cluster = done(block_on(Cluster::start(flavor(), Options::default())));
     for server in cluster.servers() {
         let mut root = root(server);
+        let guarded = cluster.flavor() == Flavor::Mysql && server.name() != cluster.primary().name();
+        if guarded {
+            root.query("SET GLOBAL super_read_only = 0").expect_ok();
+        }
         for statement in WHO_AM_I {
             root.query(statement).expect_ok();
+        }
+        if guarded {
+            root.query("SET GLOBAL super_read_only = 1").expect_ok();
         }
     }
     cluster

@@ -297,6 +297,14 @@ impl Connection {
         self.query(format!("{TRACK}{gtids}").as_bytes()).await
     }
 
+    /// Makes every transaction on it read only: a read that turns out to write, by a function in a view, is refused.
+    ///
+    /// # Errors
+    /// As [`Self::command`].
+    pub async fn read_only(&mut self) -> Result<(), ConnectError> {
+        self.query(b"SET SESSION TRANSACTION READ ONLY").await
+    }
+
     /// What the client of this connection wants reported, after it changed that; session tracking is on again then.
     ///
     /// # Errors

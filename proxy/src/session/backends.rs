@@ -105,14 +105,13 @@ impl Session {
     fn drop_closed(&mut self, slot: Slot) -> Result<(), NoBackend> {
         let Some(backend) = self.backends.get_mut(slot) else { return Ok(()) };
         let server = backend.connection.server().clone();
-        let holds = self.state.held().is_some() && self.state.held_slot() == slot;
         if backend.connection.stream.is_closed_by_peer() {
             self.backends.drop_slot(slot);
             if !self.state.survives_loss_of(slot) {
                 let error = self.server_lost(&server.name);
                 return Err(NoBackend::End(End::error(error, self.capabilities(), Side::Backend)));
             }
-        } else if slot == Slot::Replica && !server.is_readable() && !holds {
+        } else if slot == Slot::Replica && !server.is_readable() {
             self.backends.drop_slot(slot);
         }
         Ok(())
@@ -218,6 +217,9 @@ impl Session {
         if self.state.was_reset && connection.reset().await.is_err() {
             let error = self.server_lost(&connection.server().name);
             return Err(NoBackend::Answer(response::err(&error, self.capabilities())));
+        }
+        if slot == Slot::Replica && connection.read_only().await.is_err() {
+            return Err(self.no_replica());
         }
         let fresh = slot == Slot::Primary && self.state.held().is_none() && self.state.variables.is_empty();
         if fresh {

@@ -18,7 +18,8 @@ use crate::protocol::handshake::ChangeUser;
 use crate::protocol::packet::{HEADER_LEN, Header};
 use crate::protocol::response;
 use crate::routing::{
-    Effects, Fallback, Hint, KillTarget, PinReason, ReplicaFacts, RouteReason, StatementClass, Target, route,
+    Effects, Fallback, Hint, KillTarget, PinReason, ReplicaFacts, RouteReason, StatementClass, StatementKind,
+    Target, route,
 };
 use crate::topology::Health;
 use std::rc::Rc;
@@ -169,11 +170,14 @@ impl Session {
                 return self.answer(&payload).await;
             }
         }
-        let slot = self.slot_for(&class, hint);
+        let slot = self.slot_for(&class, hint, asks_insert_id(&class, self.payload()));
         let schema = class.schema.clone();
         let plan = Plan { effects: class.effects, whole, ..Plan::new(slot, Command::Query) };
         let repeatable = class.kind.is_repeatable();
         let released = class.effects.contains(Effects::ENDS_SESSION);
+        if class.effects.contains(Effects::SETS_SESSION_VARIABLES) {
+            self.prepare_all_on_primary().await?;
+        }
         let tracking =
             class.effects.contains(Effects::SETS_SESSION_VARIABLES) && names_tracking(self.payload());
         self.exchange(Plan { repeatable, schema, ..plan }).await?;
@@ -188,8 +192,8 @@ impl Session {
         self.context.classes.borrow_mut().classify(sql, &self.state.dialect)
     }
 
-    /// The connection that a statement goes to.
-    pub(super) fn slot_for(&mut self, class: &StatementClass, hint: Option<Hint>) -> Slot {
+    /// The connection that a statement goes to; `insert_id` says whether it asks for the last insert id.
+    pub(super) fn slot_for(&mut self, class: &StatementClass, hint: Option<Hint>, insert_id: bool) -> Slot {
         let fallback = match self.context.config.routing.fallback {
             crate::config::Fallback::Primary => Fallback::Primary,
             crate::config::Fallback::Error => Fallback::Error,
@@ -199,30 +203,32 @@ impl Session {
         tracing::trace!(session = self.handle.id(), target = %decided.target, reason = %decided.reason, "routed");
         match (decided.target, decided.reason) {
             (Target::Primary, _) => Slot::Primary,
+            // Inside it the client may do things that a replica's connection cannot do for the session: begin another
+            // transaction, run DDL, take locks, set variables.
+            (Target::Replica, RouteReason::ReadOnlyTransaction) => Slot::Primary,
             (Target::Replica, _) => self.read_slot(),
             // With no replica, opening one finds the error that routing.fallback asks for.
             (Target::Own, _) => Slot::Replica,
-            (Target::Held, RouteReason::Held(PinReason::LastStatement)) => self.previous_slot(),
-            (Target::Held, _) => self.state.held_slot(),
+            (Target::Held, RouteReason::Held(PinReason::LastStatement)) => self.previous_slot(insert_id),
+            (Target::Held, _) => Slot::Primary,
         }
     }
 
     /// Where the answer to a question about the previous statement is. Insert ids come from the primary alone.
-    fn previous_slot(&self) -> Slot {
+    fn previous_slot(&self, insert_id: bool) -> Slot {
         let slot = self.state.previous;
-        let about_insert_id = asks_insert_id(self.payload());
-        if about_insert_id || self.backends.get(slot).is_none() { Slot::Primary } else { slot }
+        if insert_id || self.backends.get(slot).is_none() { Slot::Primary } else { slot }
     }
 
     /// The connection for a command that only reads and has no text.
     fn slot_for_read(&mut self) -> Slot {
-        if self.state.held().is_some() { self.state.held_slot() } else { self.read_slot() }
+        if self.state.held().is_some() { Slot::Primary } else { self.read_slot() }
     }
 
     /// COM_INIT_DB.
     async fn init_db(&mut self, whole: bool) -> Result<(), End> {
         let schema = self.payload().get(1..).map(Into::into);
-        let slot = if self.state.held().is_some() { self.state.held_slot() } else { Slot::Primary };
+        let slot = Slot::Primary;
         let effects = Effects::USES_SCHEMA;
         self.exchange(Plan { effects, whole, schema, ..Plan::new(slot, Command::InitDb) }).await.map(drop)
     }
@@ -250,8 +256,7 @@ impl Session {
 
     /// The client set session_track_*: what it wants is noted, and Telamon's own tracking switched on again.
     pub(super) async fn tracking_changed(&mut self) {
-        let slot = if self.state.held().is_some() { self.state.held_slot() } else { Slot::Primary };
-        let Some(backend) = self.backends.get_mut(slot) else { return };
+        let Some(backend) = self.backends.get_mut(Slot::Primary) else { return };
         match backend.connection.tracked().await {
             Ok(wanted) => self.seen.wanted = wanted,
             // Whatever went wrong, nothing is learned from this connection any more.
@@ -323,8 +328,9 @@ fn unread() -> Rc<StatementClass> {
 }
 
 /// Whether a question about the previous statement is about its insert id.
-fn asks_insert_id(text: &[u8]) -> bool {
-    contains(text, b"insert_id") || contains(text, b"identity")
+pub(super) fn asks_insert_id(class: &StatementClass, text: &[u8]) -> bool {
+    class.kind == StatementKind::LastStatement
+        && (contains(text, b"insert_id") || contains(text, b"identity"))
 }
 
 /// Whether a SET statement may change what the server reports.

@@ -26,6 +26,8 @@ pub(super) struct Plan {
     pub(super) schema: Option<Box<[u8]>>,
     /// Whether it may run again elsewhere when its connection dies before it answered.
     pub(super) repeatable: bool,
+    /// Whether it must run on this very connection, in whatever state that is: a fetch from its cursor.
+    pub(super) fixed: bool,
     /// Whether all of it is in the input.
     pub(super) whole: bool,
     /// The client's id of the prepared statement that must be on the connection.
@@ -43,6 +45,7 @@ impl Plan {
             effects: Effects::NONE,
             schema: None,
             repeatable: false,
+            fixed: false,
             whole: true,
             statement: None,
             new_statement: None,
@@ -99,12 +102,15 @@ impl Session {
 
     async fn attempt(&mut self, plan: &mut Plan) -> Result<Attempt, End> {
         self.seen.clear();
-        if plan.slot == Slot::Replica && self.context.config.routing.consistency == Consistency::Global {
+        if plan.slot == Slot::Replica
+            && !plan.fixed
+            && self.context.config.routing.consistency == Consistency::Global
+        {
             self.see_all_writes();
         }
         let up_to_date = self.is_up_to_date(plan.slot);
         let mut replies = Replies::default();
-        if !up_to_date {
+        if !up_to_date && !plan.fixed {
             match self.bring(plan).await? {
                 Some(count) => replies = count,
                 None => return Ok(Attempt::Again),
@@ -130,6 +136,11 @@ impl Session {
         self.handle.set_running(Some(Running { server, connection_id }));
         let mut walk = None;
         match self.send_and_relay(plan, replies, &mut walk).await {
+            Ok(Replayed::Done) if self.seen.withheld => {
+                self.handle.set_running(None);
+                plan.slot = Slot::Primary;
+                return Ok(Attempt::Again);
+            }
             Ok(Replayed::Done) => self.finish(plan),
             // What the statement answered was for nobody.
             Ok(other) => {
@@ -173,13 +184,12 @@ impl Session {
         }
         let Some(backend) = self.backends.get(plan.slot) else { return Ok(None) };
         let (brought, server) = (backend.brought, backend.connection.server().clone());
-        let pinned = self.state.held().is_some() && self.state.held_slot() != plan.slot;
         let wait_ms = self.wait_ms();
         let Ok(replay) = replay(&self.state, plan.slot, brought, wait_ms) else {
             self.state.give_up();
             return self.without_replay(plan, &server.name);
         };
-        if pinned && plan.slot == Slot::Replica {
+        if self.state.held().is_some() && plan.slot == Slot::Replica {
             plan.slot = Slot::Primary;
             return Ok(None);
         }
@@ -261,7 +271,8 @@ impl Session {
         }
         let walk =
             walked.insert(Walk::new(state, first, client_capabilities).with_statement_id(plan.new_statement));
-        let mut relay = Relay { client, handle, seen, write_timeout };
+        let withholds = plan.slot == Slot::Replica && plan.repeatable && plan.whole;
+        let mut relay = Relay { client, handle, seen, write_timeout, withholds };
         while relay.reply(stream, walk).await? == Progress::LocalInfile {
             if plan.whole {
                 relay.drop_command();
@@ -323,11 +334,10 @@ impl Session {
             RelayError::Backend(_) | RelayError::Malformed(_) => {}
         }
         self.handle.set_running(None);
-        let holds = self.state.held().is_some() && self.state.held_slot() == plan.slot;
         self.backends.drop_slot(plan.slot);
         tracing::warn!(session = self.handle.id(), server = name, %error, "connection to the server lost");
         let started = walk.as_ref().is_some_and(Walk::has_started);
-        if plan.repeatable && plan.whole && !started && !holds && self.state.survives_loss_of(plan.slot) {
+        if plan.repeatable && plan.whole && !started && self.state.survives_loss_of(plan.slot) {
             return Ok(Attempt::Again);
         }
         if next.is_none() {

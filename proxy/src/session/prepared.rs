@@ -2,8 +2,8 @@
 
 use super::Session;
 use super::backends::Slot;
-use super::command_phase::{fill_whole, names_tracking};
-use super::end::End;
+use super::command_phase::{asks_insert_id, fill_whole, names_tracking};
+use super::end::{End, Side};
 use super::exchange::{NotReady, Plan, send};
 use super::relay::{RelayError, stream_command};
 use super::statement_map::Statement;
@@ -34,7 +34,7 @@ impl Session {
         }
         let sql = self.payload()[1..].to_vec();
         let (class, hint) = self.classify(&sql);
-        let slot = self.slot_for(&class, hint);
+        let slot = self.slot_for(&class, hint, asks_insert_id(&class, &sql));
         let id = self.statements.next_id();
         let repeatable = class.kind.is_repeatable();
         let plan = Plan { repeatable, new_statement: Some(id), ..Plan::new(slot, Command::StmtPrepare) };
@@ -42,6 +42,7 @@ impl Session {
         if let (Some(head), None) = (self.seen.prepared, self.seen.error) {
             let mut statement = Statement::new(sql, class, hint);
             statement.schema = self.state.schema.clone();
+            statement.settings = self.state.settings;
             statement.prepared_on(ran_on, head);
             self.statements.insert(id, statement);
         }
@@ -65,11 +66,16 @@ impl Session {
             return self.answer_error(&ServerError::long_data_too_long()).await;
         }
         let (class, hint, parameters) = (statement.class.clone(), statement.hint, statement.parameters);
+        let insert_id = asks_insert_id(&class, &statement.sql);
+        let (settings, on_replica) = (statement.settings, statement.on(Slot::Replica).is_some());
         let Ok(head) = Execute::parse(self.payload(), parameters) else {
             return self.answer_error(&ServerError::wrong_arguments("mysqld_stmt_execute")).await;
         };
         let shape = if head.cursor == 0 { ReplyShape::Results } else { ReplyShape::ResultsOrCursor };
-        let slot = self.slot_for(&class, hint);
+        let mut slot = self.slot_for(&class, hint, insert_id);
+        if slot == Slot::Replica && !on_replica && settings != self.state.settings {
+            slot = Slot::Primary; // prepared there now, its text would mean something else
+        }
         let plan = Plan { effects: class.effects, whole, shape, ..Plan::new(slot, Command::StmtExecute) };
         let sets = class.effects.contains(Effects::SETS_SESSION_VARIABLES);
         let tracking = sets && self.statements.get_mut(id).is_some_and(|s| names_tracking(&s.sql));
@@ -101,11 +107,12 @@ impl Session {
             if let Some(schema) = then.filter(|_| elsewhere) {
                 connection.init_db(&schema).await?;
             }
-            let head = connection.prepare(&statement.sql).await?;
+            let head = connection.prepare(&statement.sql).await;
             if let Some(schema) = now.filter(|_| elsewhere) {
-                connection.init_db(&schema).await?;
+                // Nothing may run in the other schema: without the way back the connection is as good as lost.
+                connection.init_db(&schema).await.map_err(|_| StreamError::Closed)?;
             }
-            Ok::<_, ConnectError>(head)
+            head
         };
         match prepare.await {
             Ok(head) => {
@@ -116,6 +123,23 @@ impl Session {
             Err(ConnectError::Unreachable(error)) => Err(NotReady::Lost(RelayError::Backend(error))),
             Err(_) => Err(NotReady::Lost(RelayError::Backend(StreamError::Closed))),
         }
+    }
+
+    /// Before a SET may change what texts mean: every statement is prepared on the primary as the client meant it.
+    pub(super) async fn prepare_all_on_primary(&mut self) -> Result<(), End> {
+        let missing = self.statements.ids_not_on(Slot::Primary);
+        if missing.is_empty() || self.open(Slot::Primary).await.is_err() {
+            return Ok(()); // with no primary the SET itself will say so
+        }
+        for id in missing {
+            if let Err(NotReady::Lost(error)) = self.ready_statement(id, Slot::Primary).await {
+                tracing::warn!(session = self.handle.id(), %error, "connection to the primary lost");
+                self.backends.drop_slot(Slot::Primary);
+                let error = self.server_lost(&self.context.topology.primary().name);
+                return Err(self.end(error, Side::Backend));
+            }
+        }
+        Ok(())
     }
 
     /// COM_STMT_SEND_LONG_DATA: kept until the execute says where it goes. It has no reply.
@@ -205,7 +229,7 @@ impl Session {
             return self.answer_error(&ServerError::no_open_cursor(id, product)).await;
         };
         set_statement_id(self.client.input_mut().get_mut(HEADER_LEN..).unwrap_or_default(), on.id);
-        self.exchange(Plan::new(slot, Command::StmtFetch)).await?;
+        self.exchange(Plan { fixed: true, ..Plan::new(slot, Command::StmtFetch) }).await?;
         let over = self.seen.status.is_some_and(|s| s.contains(StatusFlags::SERVER_STATUS_LAST_ROW_SENT));
         if let Some(statement) = self.statements.get_mut(id).filter(|_| over) {
             statement.cursor = None;
@@ -242,8 +266,14 @@ pub(super) async fn send_execute(
     if let Some(types) = head.types(payload, statement.parameters) {
         statement.bind_types(plan.slot, types);
     } else if statement.parameters > 0 && !on.types_bound && !statement.types.is_empty() {
-        client.set_sequence(0);
-        let payload = client.read_packet(usize::MAX).await.map_err(RelayError::Client)?;
+        // A whole command stays at the front of the input until it is answered; a longer one is taken off it here.
+        let payload = if plan.whole {
+            let len = Header::peek(client.input()).map_or(0, |header| header.len);
+            payload.get(..len).unwrap_or_default().to_vec()
+        } else {
+            client.set_sequence(0);
+            client.read_packet(usize::MAX).await.map_err(RelayError::Client)?
+        };
         backend.set_sequence(0);
         backend.queue_packet(&head.with_types(&payload, &statement.types));
         statement.types_are_bound_on(plan.slot);

@@ -43,7 +43,13 @@ pub(super) struct Relay<'a> {
     pub(super) handle: &'a Handle,
     pub(super) seen: &'a mut Observation,
     pub(super) write_timeout: Duration,
+    /// Whether a server's refusal to write is kept from the client, as long as it has got nothing yet: the primary
+    /// will answer.
+    pub(super) withholds: bool,
 }
+
+/// ER_OPTION_PREVENTS_STATEMENT, ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION, ER_READ_ONLY_MODE
+const REFUSALS_TO_WRITE: [u16; 3] = [1290, 1792, 1836];
 
 impl Relay<'_> {
     /// Relays the reply that `walk` follows.
@@ -89,6 +95,11 @@ impl Relay<'_> {
     ) -> Result<Taken<Progress>, RelayError> {
         let Look { span, progress } = walk.look(bytes, self.seen)?;
         let done = span.end;
+        if self.withholds && self.seen.error.is_some_and(|code| REFUSALS_TO_WRITE.contains(&code)) {
+            self.seen.withheld = true;
+            return Ok(Taken { done, value: progress });
+        }
+        self.withholds &= span.is_empty();
         self.client.write_or_queue(cx, &bytes[span]).map_err(RelayError::Client)?;
         Ok(Taken { done, value: progress })
     }

@@ -33,6 +33,8 @@ pub(super) struct SessionState {
     /// Variables that were set to something the server did not report.
     pub(super) unreported: Vec<String>,
     pub(super) version: Version,
+    /// Counts the changes of what a statement's text means, whatever connection it is prepared on.
+    pub(super) settings: u64,
     /// The GTID of the session's last write, as its server reported it.
     pub(super) last_write: Option<Vec<u8>>,
     pub(super) last_write_since: Version,
@@ -43,8 +45,6 @@ pub(super) struct SessionState {
     pub(super) was_reset: bool,
     /// Where the previous statement ran, for statements that ask about it.
     pub(super) previous: Slot,
-    /// Where the open transaction is.
-    pub(super) transaction: Slot,
     pub(super) dialect: Dialect,
     pins: Pins,
     isolation: Isolation,
@@ -65,8 +65,9 @@ struct Pins {
     irreplaceable: bool,
 }
 
-/// Variables that are no part of what a replica must know: they matter to writes alone, or are no settings.
-const NOT_REPLAYED: [&str; 14] = [
+/// Variables that are no part of what a replica must know: they matter to writes alone, or are no settings, like
+/// MySQL's statement_id, which every reply reports. A replica's connection is always read only.
+const NOT_REPLAYED: [&str; 17] = [
     "autocommit",
     "binlog_format",
     "binlog_row_image",
@@ -81,7 +82,14 @@ const NOT_REPLAYED: [&str; 14] = [
     "skip_replication",
     "sql_log_bin",
     "sql_log_off",
+    "statement_id",
+    "transaction_read_only",
+    "tx_read_only",
 ];
+
+/// Variables that say what a statement's text means at the time when it is prepared.
+const SETTINGS_OF_A_TEXT: [&str; 4] =
+    ["sql_mode", "character_set_client", "character_set_connection", "collation_connection"];
 
 /// Variables whose value moves on by itself, so that no other connection can be given it.
 const NOT_REPEATABLE: [&str; 3] = ["rand_seed1", "rand_seed2", "timestamp"];
@@ -96,6 +104,13 @@ const IRREPLACEABLE: Effects = Effects::SETS_USER_VARIABLES
 const MAY_HIDE_STATE: Effects =
     Effects::MAY_CALL_UNKNOWN.with(Effects::EXECUTES_STATEMENT).with(Effects::MULTI_STATEMENT);
 
+/// Effects of statements that set something a report names.
+const MAY_SET: Effects = Effects::SETS_SESSION_VARIABLES
+    .with(Effects::USES_SCHEMA)
+    .with(Effects::BEGINS_TRANSACTION)
+    .with(Effects::ENDS_TRANSACTION)
+    .with(Effects::SETS_NEXT_TRANSACTION);
+
 impl SessionState {
     /// A fresh session's state.
     pub(super) fn new(status: StatusFlags, schema: Option<Vec<u8>>, dialect: Dialect) -> Self {
@@ -106,13 +121,13 @@ impl SessionState {
             variables: BTreeMap::new(),
             unreported: Vec::new(),
             version: 0,
+            settings: 0,
             last_write: None,
             last_write_since: 0,
             option: None,
             option_since: 0,
             was_reset: false,
             previous: Slot::Primary,
-            transaction: Slot::Primary,
             dialect,
             pins: Pins::default(),
             isolation: Isolation::default(),
@@ -177,7 +192,7 @@ impl SessionState {
         }
     }
 
-    /// What binds the next statement to a connection.
+    /// What binds the next statement to the primary's connection.
     pub(super) fn held(&self) -> Option<PinReason> {
         if self.in_transaction() {
             return Some(PinReason::Transaction);
@@ -188,36 +203,27 @@ impl SessionState {
         self.pins.first()
     }
 
-    /// The connection that [`Self::held`] means.
-    pub(super) fn held_slot(&self) -> Slot {
-        if self.in_transaction() { self.transaction } else { Slot::Primary }
-    }
-
     pub(super) fn in_transaction(&self) -> bool {
         self.status.contains(StatusFlags::SERVER_STATUS_IN_TRANS)
     }
 
     /// Whether the session can go on over a new connection as if nothing had happened.
     pub(super) fn survives_loss_of(&self, slot: Slot) -> bool {
-        if self.held().is_some() && self.held_slot() == slot {
-            return false;
-        }
-        slot == Slot::Replica || !self.pins.irreplaceable
+        slot == Slot::Replica || (self.held().is_none() && !self.pins.irreplaceable)
     }
 
     /// Learns from a reply. `effects` are those of the statement; none for a command without one.
     pub(super) fn observe(&mut self, slot: Slot, effects: Effects, seen: &Observation) {
-        let was_in_transaction = self.in_transaction();
-        if let Some(status) = seen.status {
+        // Transactions are the primary's alone: a replica's flags say nothing of the session.
+        if let Some(status) = seen.status.filter(|_| slot == Slot::Primary) {
             self.status = status;
-        }
-        if self.in_transaction() && !was_in_transaction {
-            self.transaction = slot;
         }
         if slot == Slot::Primary && effects.intersects(IRREPLACEABLE) {
             self.pins.irreplaceable = true;
         }
-        let reported = self.observe_report(effects, &seen.track);
+        // A read changes nothing: what the server reports behind it is about the server.
+        let about_session = slot == Slot::Primary || effects.intersects(MAY_SET.with(MAY_HIDE_STATE));
+        let reported = about_session && self.observe_report(effects, &seen.track);
         if seen.no_report && slot == Slot::Primary && effects.intersects(MAY_HIDE_STATE) {
             self.must_ask_last_write();
         }
@@ -285,6 +291,7 @@ impl SessionState {
             _ => {}
         }
         self.version += 1;
+        self.settings += u64::from(SETTINGS_OF_A_TEXT.contains(&name));
         let variable = Variable { value: value.to_vec(), since: self.version };
         self.variables.insert(name.to_owned(), variable);
     }

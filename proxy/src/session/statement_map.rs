@@ -27,6 +27,8 @@ pub(super) struct Statement {
     pub(super) hint: Option<Hint>,
     /// The schema that its unqualified names belong to.
     pub(super) schema: Option<Vec<u8>>,
+    /// The session's [`SessionState::settings`](super::state::SessionState::settings) when it was prepared.
+    pub(super) settings: u64,
     pub(super) parameters: u16,
     /// The parameter types of the last execute that gave any.
     pub(super) types: Vec<u8>,
@@ -47,6 +49,7 @@ impl Statement {
             class,
             hint,
             schema: None,
+            settings: 0,
             parameters: 0,
             types: Vec::new(),
             long_data: Vec::new(),
@@ -129,6 +132,12 @@ impl StatementMap {
 
     pub(super) fn get_mut(&mut self, id: u32) -> Option<&mut Statement> {
         self.statements.get_mut(&self.named(id))
+    }
+
+    /// The statements that the connection in `slot` does not have.
+    pub(super) fn ids_not_on(&self, slot: Slot) -> Vec<u32> {
+        let lacking = self.statements.iter().filter(|(_, statement)| statement.on(slot).is_none());
+        lacking.map(|(id, _)| *id).collect()
     }
 
     pub(super) fn remove(&mut self, id: u32) -> Option<Statement> {

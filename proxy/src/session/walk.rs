@@ -30,6 +30,8 @@ pub(super) struct Observation {
     pub(super) cursor: bool,
     /// Whether it ended in an EOF packet, which has no room for a session-state report.
     pub(super) no_report: bool,
+    /// Whether the whole reply was kept from the client.
+    pub(super) withheld: bool,
     /// Whether the client was asked for a file, so that its command is no longer in its input.
     pub(super) asked_for_file: bool,
 }
@@ -43,6 +45,7 @@ impl Observation {
         self.prepared = None;
         self.cursor = false;
         self.no_report = false;
+        self.withheld = false;
         self.asked_for_file = false;
     }
 }

@@ -22,9 +22,12 @@ fn after(effects: Effects, track: &[u8]) -> SessionState {
 fn the_status_flags_open_and_close_a_transaction_whatever_the_text_was() {
     let mut state = fresh();
     assert_eq!(state.held(), None);
-    state.observe(Slot::Replica, Effects::NONE, &reply(OPEN, b""));
-    assert_eq!((state.held(), state.held_slot()), (Some(PinReason::Transaction), Slot::Replica));
+    state.observe(Slot::Primary, Effects::NONE, &reply(OPEN, b""));
+    assert_eq!(state.held(), Some(PinReason::Transaction));
+    // A fetch from a replica's cursor, meanwhile.
     state.observe(Slot::Replica, Effects::NONE, &reply(AUTOCOMMIT, b""));
+    assert_eq!(state.held(), Some(PinReason::Transaction));
+    state.observe(Slot::Primary, Effects::NONE, &reply(AUTOCOMMIT, b""));
     assert_eq!(state.held(), None);
 }
 
@@ -41,7 +44,7 @@ fn an_error_leaves_an_open_transaction_where_it_is() {
 fn without_autocommit_everything_is_held_on_the_primary() {
     let mut state = fresh();
     state.observe(Slot::Primary, Effects::AUTOCOMMIT_OFF, &reply(StatusFlags::empty(), b""));
-    assert_eq!((state.held(), state.held_slot()), (Some(PinReason::AutocommitOff), Slot::Primary));
+    assert_eq!(state.held(), Some(PinReason::AutocommitOff));
 }
 
 #[test]
@@ -74,6 +77,17 @@ fn a_character_set_brings_a_collation_that_has_to_be_asked_for() {
 fn a_time_that_was_set_cannot_be_brought_elsewhere() {
     let state = after(Effects::SETS_SESSION_VARIABLES, b"\x00\x13\x09timestamp\x085.000000");
     assert_eq!(state.held(), Some(PinReason::UnknownState));
+}
+
+#[test]
+fn what_a_server_reports_behind_a_plain_read_is_not_the_sessions_doing() {
+    // MySQL 9.7 reports statement_id behind every result set that ends in an OK packet.
+    let track = b"\x00\x11\x0cstatement_id\x032536";
+    assert!(after(Effects::NONE, &track[..17]).variables.is_empty());
+    let mut state = fresh();
+    let seen = reply(AUTOCOMMIT, b"\x00\x10\x0cwait_timeout\x0277");
+    state.observe(Slot::Replica, Effects::NONE, &seen);
+    assert!(state.variables.is_empty());
 }
 
 #[test]
