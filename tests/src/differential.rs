@@ -42,7 +42,11 @@ pub fn compare_as(telamon: &Telamon, login: &Login, script: impl Fn(&mut Side<'_
         let run = |endpoint: Endpoint| {
             schema.clear();
             let mut client = Client::connect(&endpoint, &login).unwrap_or_else(|refused| panic!("{refused}"));
-            assert_eq!(client.capabilities & Flags::CLIENT_DEPRECATE_EOF, flags, "what was asked for is offered");
+            assert_eq!(
+                client.capabilities & Flags::CLIENT_DEPRECATE_EOF,
+                flags,
+                "what was asked for is offered"
+            );
             client.transcript = Some(Vec::new());
             let mut side = Side { client, endpoint, schema: &schema.name };
             script(&mut side);
@@ -59,10 +63,7 @@ pub fn compare_as(telamon: &Telamon, login: &Login, script: impl Fn(&mut Side<'_
 }
 
 /// The first packet by which two replies to a command differ.
-fn difference(
-    (command, direct): &(String, Reply),
-    (through, proxied): &(String, Reply),
-) -> Option<String> {
+fn difference((command, direct): &(String, Reply), (through, proxied): &(String, Reply)) -> Option<String> {
     assert_eq!(command, through, "the script itself took another way");
     let (count, count_through) = (direct.packets.len(), proxied.packets.len());
     let mut pairs = direct.packets.iter().zip(&proxied.packets).enumerate();

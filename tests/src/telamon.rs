@@ -5,9 +5,9 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
-use std::sync::{Mutex, OnceLock, PoisonError};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::mpsc::{self, Receiver};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -33,7 +33,9 @@ fn program() -> &'static PathBuf {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         // The whole workspace's features, as in the tests' own build: its dependencies are not built twice.
         let mut build = Command::new(cargo);
-        build.args(["build", "--quiet", "--workspace", "--bin", "telamon"]).current_dir(env!("CARGO_MANIFEST_DIR"));
+        build
+            .args(["build", "--quiet", "--workspace", "--bin", "telamon"])
+            .current_dir(env!("CARGO_MANIFEST_DIR"));
         build.arg("--target-dir").arg(profile.parent().expect("a profile is in the target directory"));
         if profile.ends_with("release") {
             build.arg("--release");
@@ -61,7 +63,8 @@ pub fn command(arguments: &[&str]) -> Command {
 pub fn free_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let seed = u16::try_from(std::process::id() % 9_000).expect("below 9000");
-    let mut candidates = (0..9_000).map(|_| 10_000 + (seed + NEXT.fetch_add(1, Ordering::Relaxed) % 9_000) % 9_000);
+    let mut candidates =
+        (0..9_000).map(|_| 10_000 + (seed + NEXT.fetch_add(1, Ordering::Relaxed) % 9_000) % 9_000);
     let free = candidates.find(|port| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok());
     free.expect("one of nine thousand ports is free")
 }
@@ -102,7 +105,8 @@ impl Telamon {
         fs::write(&file, configure(port, directory.path())).expect("the directory is ours");
         let log = File::create(directory.path().join("log")).expect("the directory is ours");
         let (pid, ended) = spawn(file, log);
-        let telamon = Telamon { address: (Ipv4Addr::LOCALHOST, port).into(), directory, pid, ended: ended.into() };
+        let telamon =
+            Telamon { address: (Ipv4Addr::LOCALHOST, port).into(), directory, pid, ended: ended.into() };
         wait_for("telamon serves", START_LIMIT, || {
             if let Some(end) = telamon.end() {
                 panic!("telamon ended with {end}:\n{}", telamon.log());

@@ -48,7 +48,8 @@ fn a_row_that_begins_like_an_eof_packet_is_a_row() {
     // From 16 MiB on the length of a cell begins with 0xFE, as an EOF packet does.
     compare(telamon(), |side| {
         let reply = side.client.query("SELECT REPEAT('e', 16777216), 1 UNION ALL SELECT 'next', 2");
-        let begins_like_eof = |packet: &Packet| packet.payload.first() == Some(&0xFE) && packet.payload.len() > 9;
+        let begins_like_eof =
+            |packet: &Packet| packet.payload.first() == Some(&0xFE) && packet.payload.len() > 9;
         assert_eq!(reply.packets.iter().filter(|packet| begins_like_eof(packet)).count(), 1);
         side.client.query("SELECT 1");
         let id = side.client.prepare("SELECT REPEAT('e', ?), 1");
@@ -72,7 +73,8 @@ fn rows_and_statements_of_40_mb_pass() {
         let row = client.execute(id, &[]).payloads().into_iter().find(|payload| payload.len() > MB_40);
         assert!(row.expect("the row").ends_with(text.as_bytes()));
         let id = client.prepare("SELECT CAST(v = ? AS CHAR) FROM t");
-        let is_same = |reply: Reply| reply.expect_ok().payloads().iter().any(|payload| payload.ends_with(b"\x011"));
+        let is_same =
+            |reply: Reply| reply.expect_ok().payloads().iter().any(|payload| payload.ends_with(b"\x011"));
         assert!(is_same(client.execute(id, &[Value::Text(text.as_bytes())])));
         for piece in text.as_bytes().chunks(9_000_000) {
             client.send_long_data(id, 0, piece);

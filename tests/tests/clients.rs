@@ -91,7 +91,9 @@ fn the_command_line_client_says_what_it_says_to_a_server() {
     ] {
         let said_by = |port| {
             let mut command = shell(port).expect("it is installed");
-            let text = said(&output(command.arg("--default-character-set=utf8mb4").arg(&schema.name).args(arguments)));
+            let text = said(&output(
+                command.arg("--default-character-set=utf8mb4").arg(&schema.name).args(arguments),
+            ));
             // Times differ from run to run.
             text.lines().filter(|line| !line.contains(" sec)")).collect::<Vec<_>>().join("\n")
         };
@@ -106,7 +108,14 @@ fn the_command_line_client_says_what_it_says_to_a_server() {
 /// A dump of the schema without the lines that name the time.
 fn dump(schema: &str, port: u16) -> Option<String> {
     let mut command = client(&["mariadb-dump", "mysqldump"], port)?;
-    command.args(["--single-transaction", "--routines", "--triggers", "--events", "--hex-blob", "--skip-dump-date"]);
+    command.args([
+        "--single-transaction",
+        "--routines",
+        "--triggers",
+        "--events",
+        "--hex-blob",
+        "--skip-dump-date",
+    ]);
     Some(run(command.args(["--default-character-set=utf8mb4", schema])))
 }
 
@@ -120,7 +129,9 @@ fn a_dump_is_the_same_and_can_be_loaded_again() {
     let port = telamon().address.port();
     let Some(dumped) = dump(&schema.name, port) else { return };
     let direct = dump(&schema.name, cluster().primary().address().port()).expect("it is installed");
-    assert!(dumped.contains("CREATE TABLE `people`") && dumped.contains("twice") && dumped.contains("remember"));
+    assert!(
+        dumped.contains("CREATE TABLE `people`") && dumped.contains("twice") && dumped.contains("remember")
+    );
     assert!(dumped == direct, "through Telamon {} bytes, direct {}", dumped.len(), direct.len());
     let file = directory.path().join("dump.sql");
     fs::write(&file, &dumped).unwrap();
@@ -138,7 +149,12 @@ fn slap_and_import_and_show_work() {
     let schema = Schema::new();
     let port = telamon().address.port();
     let Some(mut slap) = client(&["mariadb-slap", "mysqlslap"], port) else { return };
-    slap.args(["--auto-generate-sql", "--auto-generate-sql-load-type=mixed", "--concurrency=1,8", "--iterations=2"]);
+    slap.args([
+        "--auto-generate-sql",
+        "--auto-generate-sql-load-type=mixed",
+        "--concurrency=1,8",
+        "--iterations=2",
+    ]);
     slap.args(["--number-of-queries=200", "--auto-generate-sql-add-autoincrement"]);
     let text = run(slap.arg(format!("--create-schema={}slap", schema.name)));
     assert_eq!(text.matches("Average number of seconds").count(), 2, "{text}");
@@ -148,13 +164,16 @@ fn slap_and_import_and_show_work() {
     let mut import = client(&["mariadb-import", "mysqlimport"], port).expect("of the same package");
     let text = run(import.arg("--local").arg(&schema.name).arg(directory.path().join("t.txt")));
     assert!(text.contains("Records: 2"), "{text}");
-    let text = run(client(&["mariadb-show", "mysqlshow"], port).expect("of the same package").arg(&schema.name));
+    let text =
+        run(client(&["mariadb-show", "mysqlshow"], port).expect("of the same package").arg(&schema.name));
     assert!(text.contains("| t "), "{text}");
     let text = run(client(&["mariadb-admin", "mysqladmin"], port).expect("of the same package").arg("ping"));
     assert!(text.contains("is alive"), "{text}");
-    let text = run(client(&["mariadb-admin", "mysqladmin"], port).expect("of the same package").arg("status"));
+    let text =
+        run(client(&["mariadb-admin", "mysqladmin"], port).expect("of the same package").arg("status"));
     assert!(text.contains("Uptime"), "{text}");
-    let text = run(client(&["mariadb-check", "mysqlcheck"], port).expect("of the same package").arg(&schema.name));
+    let text =
+        run(client(&["mariadb-check", "mysqlcheck"], port).expect("of the same package").arg(&schema.name));
     assert!(text.contains("OK"), "{text}");
 }
 
@@ -207,7 +226,9 @@ print('done')
 
 #[test]
 fn pymysql_works_as_with_a_server() {
-    let has_it = |program: &&str| Command::new(program).args(["-c", "import pymysql"]).output().is_ok_and(|o| o.status.success());
+    let has_it = |program: &&str| {
+        Command::new(program).args(["-c", "import pymysql"]).output().is_ok_and(|o| o.status.success())
+    };
     let Some(python) = ["python3", "/usr/bin/python3"].into_iter().find(has_it) else {
         return missing("PyMySQL", "python3-pymysql");
     };
@@ -222,7 +243,12 @@ fn pymysql_works_as_with_a_server() {
 /// One run of sysbench; its report.
 fn sysbench(schema: &str, workload: &str, command: &str, options: &[String]) -> String {
     let mut sysbench = Command::new("sysbench");
-    sysbench.args(["--mysql-host=127.0.0.1", "--mysql-user=app", "--mysql-password=app", "--report-interval=0"]);
+    sysbench.args([
+        "--mysql-host=127.0.0.1",
+        "--mysql-user=app",
+        "--mysql-password=app",
+        "--report-interval=0",
+    ]);
     sysbench.arg(format!("--mysql-port={}", telamon().address.port())).arg(format!("--mysql-db={schema}"));
     let report = run(sysbench.args(options).args([workload, command]));
     if command == "run" {
@@ -253,7 +279,11 @@ fn sysbench_runs(workloads: &[&str]) {
             for threads in THREADS {
                 let events = threads + 40;
                 let mut options = tables.clone();
-                options.extend([format!("--db-ps-mode={mode}"), format!("--threads={threads}"), "--time=0".into()]);
+                options.extend([
+                    format!("--db-ps-mode={mode}"),
+                    format!("--threads={threads}"),
+                    "--time=0".into(),
+                ]);
                 options.push(format!("--events={events}"));
                 let report = sysbench(&schema.name, workload, "run", &options);
                 let wanted = format!("total number of events:              {events}");
@@ -291,10 +321,13 @@ fn sysbench_inserts_in_bulk_at_every_number_of_threads() {
             schema.clear();
             sysbench(&schema.name, "bulk_insert", "prepare", &options);
             sysbench(&schema.name, "bulk_insert", "run", &options);
+            let tables = 1..=threads;
+            let counts = tables.map(|n| format!("(SELECT COUNT(*) FROM {}.sbtest{n})", schema.name));
+            let sum = format!("SELECT {}", counts.collect::<Vec<_>>().join(" + "));
+            let rows: u32 = root(cluster().primary()).query(&sum).number();
+            assert_eq!(rows, threads * 20, "{mode}, {threads} threads: an event is a row");
         }
     }
-    let mut root = root(cluster().primary());
-    assert!(root.query(&format!("SELECT COUNT(*) FROM {}.sbtest1", schema.name)).number::<u32>() > 0);
 }
 
 /// How many rows of a schema's tables a server has read for statements.
@@ -314,9 +347,12 @@ fn without_transactions_the_replicas_serve_sysbenchs_reads() {
     let schema = Schema::new();
     sysbench(&schema.name, "oltp_read_only", "prepare", &options(&["--tables=2", "--table-size=1000"]));
     wait_for_replicas(cluster());
-    for (workload, mode) in [("oltp_point_select", "disable"), ("oltp_read_only", "disable"), ("oltp_read_only", "auto")] {
+    for (workload, mode) in
+        [("oltp_point_select", "disable"), ("oltp_read_only", "disable"), ("oltp_read_only", "auto")]
+    {
         let before: Vec<u64> = cluster().servers().iter().map(|s| rows_read(s, &schema.name)).collect();
-        let mut options = options(&["--tables=2", "--table-size=1000", "--skip-trx=on", "--threads=8", "--time=0"]);
+        let mut options =
+            options(&["--tables=2", "--table-size=1000", "--skip-trx=on", "--threads=8", "--time=0"]);
         options.extend(["--events=400".to_owned(), format!("--db-ps-mode={mode}")]);
         sysbench(&schema.name, workload, "run", &options);
         let after = cluster().servers().iter().map(|s| rows_read(s, &schema.name));

@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 
 use integration_tests::program::{output, said};
 use integration_tests::raw::{Client, Login, Refused, Shape};
-use integration_tests::{Schema, Telamon, command, new_cluster, on_each_server, root, wait_for, wait_for_replicas, who_answers};
+use integration_tests::{
+    Schema, Telamon, command, new_cluster, on_each_server, root, wait_for, wait_for_replicas, who_answers,
+};
 use rustix::process::Signal;
 use telamon_bench::lab::{Cluster, Server};
 
@@ -24,7 +26,8 @@ const WATCH: &str = "[monitor]\ninterval_ms = 100\ntimeout_ms = 500\n[pool]\ncon
 /// The cluster of this file, for one test at a time, with all its servers running.
 fn breakable() -> MutexGuard<'static, Cluster> {
     static CLUSTER: OnceLock<Mutex<Cluster>> = OnceLock::new();
-    let cluster = CLUSTER.get_or_init(|| Mutex::new(new_cluster())).lock().unwrap_or_else(PoisonError::into_inner);
+    let cluster =
+        CLUSTER.get_or_init(|| Mutex::new(new_cluster())).lock().unwrap_or_else(PoisonError::into_inner);
     // A test that failed may have left them as they are not to be.
     for server in cluster.servers().iter().filter(|server| server.is_running()) {
         server.resume().expect("it runs");
@@ -80,7 +83,10 @@ fn reads_go_on_without_an_error_when_a_replica_is_killed() {
     for client in &mut watching {
         assert_eq!(who_answers(client), 3, "idle sessions of the dead replica go to the other");
     }
-    assert_eq!(telamon.log_lines("replica1").iter().filter(|line| line.contains("does not answer")).count(), 1);
+    assert_eq!(
+        telamon.log_lines("replica1").iter().filter(|line| line.contains("does not answer")).count(),
+        1
+    );
     start(replica);
     wait_for("the replica is used again", SOON, || {
         (who_answers(&mut telamon.connect(&Login::default())) == 2).then_some(())
@@ -323,9 +329,9 @@ fn a_statement_longer_than_the_servers_max_allowed_packet_is_told() {
 
 /// What `telamon run` says and how it ends with a configuration that cannot work.
 fn ends(configuration: &str) -> Output {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("telamon.toml");
-    std::fs::write(&file, configuration).unwrap();
+    std::fs::write(&file, configuration).expect("the directory is ours");
     output(command(&["run", "--config"]).arg(&file))
 }
 
@@ -344,7 +350,10 @@ fn a_configuration_that_cannot_work_ends_in_one_line_and_exit_code_2() {
         (ONE_SERVER.replace("127.0.0.1:9", "nonsense"), "servers[0].address".into()),
         (format!("[routing]\nfalback = \"error\"\n{ONE_SERVER}"), "fallback".into()),
         (format!("listen = \n{ONE_SERVER}"), "telamon.toml:1".into()),
-        (format!("{ONE_SERVER}[tls.server]\nmode = \"verify_ca\"\nca = \"/no/such.pem\"\n"), "/no/such.pem".into()),
+        (
+            format!("{ONE_SERVER}[tls.server]\nmode = \"verify_ca\"\nca = \"/no/such.pem\"\n"),
+            "/no/such.pem".into(),
+        ),
     ];
     for (configuration, named) in cases {
         let output = ends(&configuration);
@@ -360,7 +369,7 @@ fn a_file_that_cannot_be_read_ends_in_one_line_and_exit_code_2() {
     let directory = tempfile::tempdir().unwrap();
     let secret = directory.path().join("secret.toml");
     std::fs::write(&secret, ONE_SERVER).unwrap();
-    std::fs::set_permissions(&secret, std::fs::Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(&secret, std::fs::Permissions::from_mode(0o000)).unwrap();
     // root may read everything.
     let paths = [directory.path().join("missing.toml"), directory.path().to_owned(), secret];
     let readable = usize::from(std::fs::read(&paths[2]).is_ok());

@@ -57,7 +57,8 @@ impl Bench {
     fn nothing_left_on_the_servers(&self) {
         for server in cluster().servers() {
             let mut root = root(server);
-            let open = format!("SELECT COUNT(*) FROM information_schema.processlist WHERE user = '{}'", self.user);
+            let open =
+                format!("SELECT COUNT(*) FROM information_schema.processlist WHERE user = '{}'", self.user);
             wait_for("the servers' connections are closed", SOON, || {
                 (root.query(&open).number::<u32>() == 0).then_some(())
             });
@@ -99,7 +100,8 @@ fn random_bytes_and_other_protocols_are_refused() {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         seed.to_le_bytes()[7]
     };
-    let mut attacks: Vec<Vec<u8>> = (0..60).map(|size| (0..size * 7 + 1).map(|_| random()).collect()).collect();
+    let mut attacks: Vec<Vec<u8>> =
+        (0..60).map(|size| (0..size * 7 + 1).map(|_| random()).collect()).collect();
     attacks.push(b"GET / HTTP/1.1\r\nHost: telamon\r\n\r\n".to_vec());
     attacks.push(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03".to_vec());
     attacks.push(b"SSH-2.0-OpenSSH_9.2\r\n".to_vec());
@@ -242,7 +244,9 @@ fn garbage_after_the_login_is_answered_or_closed() {
     }
     bench.nothing_left_on_the_servers();
     let mut client = bench.client();
-    for bytes in [&[0xFF; 40][..], &[0x17, 0xFF], &[0x18, 1], &[0x19], &[0x1C, 0, 0], &[0x11], &[0x04], &[0x1B]] {
+    for bytes in
+        [&[0xFF; 40][..], &[0x17, 0xFF], &[0x18, 1], &[0x19], &[0x1C, 0, 0], &[0x11], &[0x04], &[0x1B]]
+    {
         client.send(bytes).unwrap();
         if matches!(bytes[0], 0x18 | 0x19) {
             continue; // no reply

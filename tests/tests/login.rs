@@ -62,6 +62,16 @@ fn the_greeting_is_the_primarys() {
 }
 
 #[test]
+fn the_first_client_of_all_is_greeted_as_the_primary_greets() {
+    let direct = Client::connect(&cluster().primary().address().into(), &Login::default()).unwrap().greeting;
+    for _ in 0..3 {
+        let greeting = Telamon::start("").connect(&Login::default()).greeting;
+        assert_eq!(greeting.server_version, direct.server_version);
+        assert_eq!(greeting.plugin, direct.plugin);
+    }
+}
+
+#[test]
 fn native_password_logs_in() {
     let mut client = telamon().connect(&Login::default());
     assert_eq!(client.auth_steps.len(), 1, "OK at once: {:?}", client.auth_steps);
@@ -102,7 +112,8 @@ fn caching_sha2_logs_in_by_the_full_exchange_over_tls() {
 fn a_client_of_another_plugin_is_asked_to_switch() {
     for plugin in ["client_ed25519", "auth_gssapi_client", "nonsense", ""] {
         let mut client = telamon().connect(&Login { plugin, ..Login::default() });
-        let direct = Client::connect(&cluster().primary().address().into(), &Login { plugin, ..Login::default() });
+        let direct =
+            Client::connect(&cluster().primary().address().into(), &Login { plugin, ..Login::default() });
         let expected = &direct.unwrap().auth_steps[0];
         let switch = &client.auth_steps[0];
         assert_eq!((switch.len(), &switch[..23]), (expected.len(), &expected[..23]), "{plugin}");
@@ -156,13 +167,25 @@ fn a_certificate_of_ones_own_is_shown_to_clients() {
     };
     let run = |ca: &Path| {
         let mut command = std::process::Command::new(&program);
-        command.args(["--no-defaults", "--protocol=tcp", "-h127.0.0.1", "-uapp", "-papp", "--skip-column-names"]);
+        command.args([
+            "--no-defaults",
+            "--protocol=tcp",
+            "-h127.0.0.1",
+            "-uapp",
+            "-papp",
+            "--skip-column-names",
+        ]);
         command.arg(format!("-P{}", telamon.address.port())).arg("--ssl-verify-server-cert");
         command.arg(format!("--ssl-ca={}", ca.display())).args(["-e", "SELECT 42"]);
         integration_tests::program::output(&mut command)
     };
     let output = run(&certificate.ca);
-    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "42", "{}", integration_tests::program::said(&output));
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout).trim(),
+        "42",
+        "{}",
+        integration_tests::program::said(&output)
+    );
     assert!(!run(&certificate.certificate).status.success(), "another authority does not vouch for it");
 }
 
@@ -172,14 +195,17 @@ fn servers_are_reached_over_tls_where_that_is_demanded() {
     for mode in ["required", "verify_ca", "verify_identity"] {
         let telamon = Telamon::start(&format!("[tls.server]\nmode = \"{mode}\"\nca = {ca:?}\n"));
         let mut client = telamon.connect(&Login::default());
-        for statement in ["SHOW SESSION STATUS LIKE 'Ssl_cipher'", "/*replica*/ SHOW SESSION STATUS LIKE 'Ssl_cipher'"] {
+        for statement in
+            ["SHOW SESSION STATUS LIKE 'Ssl_cipher'", "/*replica*/ SHOW SESSION STATUS LIKE 'Ssl_cipher'"]
+        {
             let row = client.query(statement).rows().remove(0);
             assert!(row[1].as_deref().is_some_and(|cipher| cipher.starts_with("TLS_")), "{mode}: {row:?}");
         }
         assert!(who_answers(&mut client) > 1, "{mode}: a replica answers over TLS too");
     }
     let telamon = Telamon::start("[tls.server]\nmode = \"off\"\n");
-    let row = telamon.connect(&Login::default()).query("SHOW SESSION STATUS LIKE 'Ssl_cipher'").rows().remove(0);
+    let row =
+        telamon.connect(&Login::default()).query("SHOW SESSION STATUS LIKE 'Ssl_cipher'").rows().remove(0);
     assert_eq!(row[1].as_deref(), Some(""));
 }
 
@@ -240,6 +266,10 @@ fn an_account_is_used_only_from_its_addresses() {
 #[test]
 fn an_address_that_no_account_has_gets_the_servers_1130() {
     let telamon = Telamon::start("clients = [\"192.0.2.0/24\"]\n");
+    // The name of the product is the primary's, once that has been seen.
+    integration_tests::wait_for("the primary is seen", std::time::Duration::from_secs(5), || {
+        telamon.log_lines("server answers").into_iter().find(|line| line.contains("primary"))
+    });
     let error = refused(telamon.try_connect(&Login::default()));
     let text = "Host '127.0.0.1' is not allowed to connect to this MariaDB server";
     assert_eq!((error.code, error.message.as_str()), (1130, text));

@@ -223,7 +223,9 @@ fn prepare_replies_have_all_their_definitions() {
 #[test]
 fn binary_result_sets_are_the_servers_own() {
     compare(telamon(), |side| {
-        side.write("CREATE TABLE t (id INT, d DECIMAL(9,2), f DOUBLE, s VARCHAR(300), dt DATETIME(6), tm TIME)");
+        side.write(
+            "CREATE TABLE t (id INT, d DECIMAL(9,2), f DOUBLE, s VARCHAR(300), dt DATETIME(6), tm TIME)",
+        );
         side.write(
             "INSERT INTO t VALUES (1, 1.25, 2.5, 'ä', '2024-02-29 01:02:03.000004', '-12:34:56'), (2, 0, 0, '', \
              '2024-01-01', '00:00:00'), (NULL, NULL, NULL, NULL, NULL, NULL)",
@@ -503,7 +505,8 @@ fn a_running_query_can_be_killed_by_the_id_of_the_greeting() {
         let mut victim = Client::connect(&endpoint, &Login::default()).unwrap();
         let id = victim.greeting.connection_id;
         let sleeper = std::thread::spawn(move || (victim.query("DO (SELECT SLEEP(50))"), victim));
-        let seen = "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'DO (SELECT SLEEP(50))%'";
+        let seen =
+            "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'DO (SELECT SLEEP(50))%'";
         integration_tests::wait_for("the sleep begins", std::time::Duration::from_secs(10), || {
             (killer.query(seen).number::<u32>() == 1).then_some(())
         });
@@ -511,5 +514,89 @@ fn a_running_query_can_be_killed_by_the_id_of_the_greeting() {
         let (reply, mut victim) = sleeper.join().unwrap();
         assert_eq!(reply.error().map(|e| e.code).unwrap_or(1317), 1317);
         assert_eq!(victim.query("SELECT 2").text(), "2", "only the query was killed");
+    }
+}
+
+#[test]
+fn commands_sent_at_once_are_answered_one_after_the_other() {
+    compare(telamon(), |side| {
+        let text = |sql: &str| [b"\x03", sql.as_bytes()].concat();
+        let create = text("CREATE TABLE t (id INT)");
+        let insert = text("INSERT INTO t VALUES (1), (2)");
+        let (begin, count, commit) = (text("BEGIN"), text("SELECT COUNT(*) FROM t"), text("COMMIT"));
+        let wrong = text("SELEKT");
+        let prepare = [b"\x16", &b"SELECT 5"[..]].concat();
+        // MariaDB's clients send this behind the prepare: minus one is the statement prepared last.
+        let execute_last = [&[0x17, 0xFF, 0xFF, 0xFF, 0xFF, 0][..], &1u32.to_le_bytes()].concat();
+        let replies = side.client.pipeline(&[
+            (&create, Shape::Results),
+            (&insert, Shape::Results),
+            (&begin, Shape::Results),
+            (&count, Shape::Results),
+            (&wrong, Shape::Results),
+            (&[0x0E], Shape::One),
+            (&commit, Shape::Results),
+            (&prepare, Shape::Prepared),
+            (&execute_last, Shape::Results),
+            (&[0x0E], Shape::One),
+        ]);
+        assert_eq!(replies.expect("all are answered").len(), 10);
+    });
+}
+
+#[test]
+fn a_client_that_tracks_its_session_sees_what_a_server_tells() {
+    let login = Login::default().with(Flags::CLIENT_SESSION_TRACK);
+    compare_as(telamon(), &login, |side| {
+        side.write("CREATE TABLE t (id INT)");
+        for sql in [
+            "SET character_set_client = latin1",
+            "SET time_zone = '+01:00'",
+            "SET sql_mode = ''",
+            "SET autocommit = 0",
+            "SELECT 1 FROM t",
+            "SET autocommit = 1",
+            "USE mysql",
+            "SET @a = 1",
+            "INSERT INTO mysql.nothing VALUES (1)",
+            "BEGIN",
+            "COMMIT",
+            "SET session_track_system_variables = 'sql_mode'",
+            "SET sql_mode = 'ANSI'",
+            "SET time_zone = '+02:00'",
+            "SET session_track_schema = 0",
+            "USE whoami",
+        ] {
+            side.client.query(sql);
+        }
+        one(side, b"\x02whoami");
+        one(side, &[0x1F]);
+        side.client.query("SET time_zone = '+03:00'");
+    });
+}
+
+#[test]
+fn a_client_that_sends_no_files_is_told_so_by_the_server() {
+    let login = Login::default().without(Flags::CLIENT_LOCAL_FILES);
+    compare_as(telamon(), &login, |side| {
+        side.write("CREATE TABLE t (id INT)");
+        assert!(side.client.query("LOAD DATA LOCAL INFILE 'x' INTO TABLE t").error().is_some());
+        side.client.query("SELECT 1");
+    });
+}
+
+#[test]
+fn a_session_that_kills_itself_is_told_as_the_server_tells_it() {
+    for endpoint in [cluster().primary().address().into(), telamon().endpoint()] {
+        let mut client = Client::connect(&endpoint, &Login::default()).unwrap();
+        let id = client.greeting.connection_id;
+        // The server ends the statement by 1317 or, on its way out, by 1927.
+        let reply = client.try_query(&format!("KILL {id}"));
+        let code = reply.ok().and_then(|reply| reply.error()).map(|error| error.code);
+        assert!(matches!(code, None | Some(1317 | 1927)), "{endpoint:?}: {code:?}");
+        assert!(
+            client.try_query("SELECT 1").map_or(true, |reply| reply.error().is_some()),
+            "{endpoint:?}: it is over"
+        );
     }
 }

@@ -79,7 +79,11 @@ fn a_transaction_runs_on_the_primary_from_its_begin_to_its_end() {
         assert!(on_primary(&mut client), "the first read after {begin}");
         client.query("INSERT INTO t VALUES (1)").expect_ok();
         client.query("SAVEPOINT s").expect_ok();
-        assert_eq!(client.query("SELECT COUNT(*) > 0 FROM t").text(), "1", "its own writes are seen in {begin}");
+        assert_eq!(
+            client.query("SELECT COUNT(*) > 0 FROM t").text(),
+            "1",
+            "its own writes are seen in {begin}"
+        );
         client.query("ROLLBACK TO s").expect_ok();
         assert!(on_primary(&mut client));
         client.query(end).expect_ok();
@@ -195,7 +199,9 @@ fn session_variables_are_brought_to_the_replica() {
 fn time_stands_still_for_a_session_that_says_so() {
     let (mut client, _schema) = session();
     client.query("SET time_zone = '+00:00', timestamp = 86400").expect_ok();
-    for read in ["SELECT NOW()", "SELECT NOW() FROM whoami.t", "SELECT FROM_UNIXTIME(UNIX_TIMESTAMP()) FROM whoami.t"] {
+    for read in
+        ["SELECT NOW()", "SELECT NOW() FROM whoami.t", "SELECT FROM_UNIXTIME(UNIX_TIMESTAMP()) FROM whoami.t"]
+    {
         assert_eq!(client.query(read).text(), "1970-01-02 00:00:00", "{read}");
     }
     client.query("SET timestamp = DEFAULT").expect_ok();
@@ -205,17 +211,23 @@ fn time_stands_still_for_a_session_that_says_so() {
 #[test]
 fn a_session_reads_its_own_variables() {
     let (mut client, _schema) = session();
-    client.query("SET time_zone = '+01:00', sql_mode = 'ANSI_QUOTES', character_set_results = NULL").expect_ok();
+    client
+        .query("SET time_zone = '+01:00', sql_mode = 'ANSI_QUOTES', character_set_results = NULL")
+        .expect_ok();
     let rows = client.query("SELECT @@time_zone, @@session.sql_mode, @@character_set_results").rows();
     assert_eq!(rows, [[Some("+01:00".to_owned()), Some("ANSI_QUOTES".into()), None]]);
-    assert_eq!(client.query("SHOW SESSION VARIABLES LIKE 'time_zone'").rows()[0][1].as_deref(), Some("+01:00"));
+    assert_eq!(
+        client.query("SHOW SESSION VARIABLES LIKE 'time_zone'").rows()[0][1].as_deref(),
+        Some("+01:00")
+    );
 }
 
 #[test]
 fn what_was_set_before_the_first_read_is_there_on_the_replica() {
-    for (set, expression, value) in
-        [("SET time_zone = '+01:00'", "FROM_UNIXTIME(0)", "1970-01-01 01:00:00"), ("USE whoami", "DATABASE()", "whoami")]
-    {
+    for (set, expression, value) in [
+        ("SET time_zone = '+01:00'", "FROM_UNIXTIME(0)", "1970-01-01 01:00:00"),
+        ("USE whoami", "DATABASE()", "whoami"),
+    ] {
         let (mut client, _schema) = session();
         client.query(set).expect_ok();
         let rows = client.query(&format!("SELECT {expression}, id FROM whoami.t")).rows();
@@ -333,7 +345,11 @@ fn hints_choose_the_server() {
     for hint in ["/*master*/", "/*primary*/", "/* MASTER */", "/*Primary*/"] {
         assert_eq!(client.query(&format!("{hint} {WHO}")).number::<u32>(), PRIMARY, "{hint}");
         let id = client.prepare(&format!("{hint} SELECT CAST(id AS CHAR) FROM whoami.t"));
-        assert_eq!(client.execute(id, &[]).payloads().iter().rev().nth(1).unwrap().last(), Some(&b'1'), "{hint}");
+        assert_eq!(
+            client.execute(id, &[]).payloads().iter().rev().nth(1).unwrap().last(),
+            Some(&b'1'),
+            "{hint}"
+        );
     }
     for hint in ["/*replica*/", "/*slave*/", "/* Replica */"] {
         assert_ne!(client.query(&format!("{hint} {WHO}")).number::<u32>(), PRIMARY, "{hint}");

@@ -8,11 +8,11 @@ use telamon::protocol::handshake::Greeting;
 use telamon::protocol::packet::put_packet;
 use telamon::protocol::wire::Reader;
 
+use super::Value;
 use super::execute::execute;
 use super::login::{self, Login, Refused};
 use super::reply::{Packet, Reply};
 use super::socket::{Endpoint, Socket};
-use super::Value;
 
 const MAX_PAYLOAD: usize = 0xFF_FFFF;
 
@@ -263,6 +263,28 @@ impl Client {
         self.try_command(payload, shape).unwrap_or_else(|error| panic!("{head:?}: {error}"))
     }
 
+    /// Sends several commands in one write, then reads their replies.
+    ///
+    /// # Errors
+    /// As [`Client::read_packet`].
+    pub fn pipeline(&mut self, commands: &[(&[u8], Shape)]) -> io::Result<Vec<Reply>> {
+        let mut bytes = Vec::new();
+        for (payload, _) in commands {
+            put_packet(&mut bytes, 0, payload);
+        }
+        self.socket.write_all(&bytes)?;
+        let mut replies = Vec::new();
+        for (payload, shape) in commands {
+            self.sequence = 1;
+            let reply = self.receive(*shape)?;
+            if let Some(transcript) = &mut self.transcript {
+                transcript.push((label(payload), without_id(*shape, reply.clone())));
+            }
+            replies.push(reply);
+        }
+        Ok(replies)
+    }
+
     /// COM_QUERY.
     ///
     /// # Panics
@@ -347,9 +369,9 @@ impl Client {
 
     /// Whether the server has closed the connection, or does so now, without another word.
     pub fn is_closed(&mut self) -> bool {
-        self.socket.read_exact(1).is_err_and(|error| {
-            !matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
-        })
+        self.socket
+            .read_exact(1)
+            .is_err_and(|error| !matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut))
     }
 }
 
