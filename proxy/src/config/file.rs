@@ -43,10 +43,11 @@ pub(super) struct DraftUser {
     pub(super) schema: Option<String>,
 }
 
-/// Reads a whole file. A text that is not TOML has no keys yet, so its syntax errors are all that is reported.
+/// Reads a whole file. A text that is not TOML has no keys yet, so its first syntax error is all that is reported:
+/// the others are mostly its consequences.
 pub(super) fn read(text: &str, env: Env<'_>, report: &Report) -> Option<Draft> {
     let (document, errors) = DeTable::parse_recoverable(text);
-    for error in &errors {
+    if let Some(error) = errors.first() {
         let line = error.span().map(|span| report.line_of(span.start));
         report.problem_on(line, "", format!("not TOML: {}", error.message()));
     }

@@ -59,10 +59,9 @@ fn every_problem_comes_at_once_in_the_order_of_lines() {
 }
 
 #[test]
-fn syntax_errors_are_all_reported_with_their_lines() {
+fn the_first_syntax_error_is_reported_with_its_line_and_not_what_follows_from_it() {
     let lines = problems("workers = \nlisten = [\"a\"\n[pool\nx = 1\n");
-    assert!(lines.len() > 1 && lines[0].starts_with("telamon.toml:1: not TOML: "), "{lines:?}");
-    assert!(lines.iter().all(|line| line.contains("not TOML")), "{lines:?}");
+    assert!(lines.len() == 1 && lines[0].contains(": not TOML: "), "{lines:?}");
     let twice = problems_around("workers = 1\nworkers = 2\n", "");
     assert!(twice[0].starts_with("telamon.toml:2: not TOML: duplicate key"), "{twice:?}");
 }
