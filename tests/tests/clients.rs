@@ -55,7 +55,7 @@ INSERT INTO people (name) VALUES ('triggered');
 /// Fills a schema by the command-line client through Telamon.
 fn fill(schema: &Schema<'_>, directory: &Path) -> Option<()> {
     let file = directory.join("sample.sql");
-    fs::write(&file, SAMPLE).unwrap();
+    fs::write(&file, SAMPLE).expect("the directory is ours");
     run_file(&schema.name, &file)?;
     wait_for_replicas(cluster());
     Some(())
