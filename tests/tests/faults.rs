@@ -1,20 +1,15 @@
 //! What breaks, and what clients notice of it: servers that die, hang or are missing, wrong configurations, and
 //! Telamon's own end.
 
-use std::net::TcpListener;
-use std::os::unix::fs::PermissionsExt;
-use std::process::Output;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use integration_tests::program::{output, said};
-use integration_tests::raw::{Client, Login, Refused, Shape};
+use integration_tests::raw::{Client, Login};
 use integration_tests::{
-    Schema, Telamon, command, new_cluster, on_each_server, root, wait_for, wait_for_replicas, who_answers,
+    Schema, Telamon, new_cluster, on_each_server, root, wait_for, wait_for_replicas, who_answers,
 };
-use rustix::process::Signal;
 use telamon_bench::lab::{Cluster, Server};
 
 const PRIMARY: u32 = 1;

@@ -160,3 +160,22 @@ fn truncated_commands_are_refused_and_the_connection_stays() {
         assert_eq!(client.query("SELECT 1").text(), "1");
     }
 }
+
+#[test]
+fn the_limits_of_prepared_statements_are_told() {
+    let telamon = Telamon::start("[limits]\nstatements = 2\nlong_data_bytes = 1000\n");
+    let mut client = telamon.connect(&Login::default());
+    let id = client.prepare("SELECT LENGTH(?)");
+    assert_ne!(client.prepare("SELECT 2"), 0);
+    let third = client.command(b"\x16SELECT 3", Shape::Prepared).error().expect("two are the limit");
+    assert_eq!((third.code, third.sql_state.as_str()), (1461, "42000"), "{third}");
+    client.send_long_data(id, 0, &[b'x'; 900]);
+    client.execute(id, &[Value::Long]).expect_ok();
+    client.send_long_data(id, 0, &[b'x'; 900]);
+    client.send_long_data(id, 0, &[b'x'; 900]);
+    let error = client.execute(id, &[Value::Long]).error().expect("more than may be kept");
+    assert!(error.message.contains("limits.long_data_bytes"), "{error}");
+    client.execute(id, &[Value::Text(b"again")]).expect_ok();
+    client.close_statement(id);
+    assert_ne!(client.prepare("SELECT 4"), 0);
+}

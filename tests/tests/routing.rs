@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use integration_tests::raw::{Client, Login, Shape, Value};
+use integration_tests::raw::{Client, Login, Value};
 use integration_tests::{Schema, Telamon, cluster, who_answers};
 
 const PRIMARY: u32 = 1;

@@ -223,3 +223,101 @@ fn a_session_has_one_connection_id() {
     client.query("BEGIN").expect_ok();
     assert_eq!(client.query("SELECT connection_id( ) AS id").number::<u32>(), greeted);
 }
+
+#[test]
+fn statements_prepared_by_name_are_found_again() {
+    let (mut client, _schema) = session();
+    client.query("PREPARE mine FROM 'SELECT id + ? FROM whoami.t'").expect_ok();
+    who_answers(&mut client);
+    client.query("SET @n = 100").expect_ok();
+    for _ in 0..2 {
+        assert!(client.query("EXECUTE mine USING @n").number::<u32>() > 100);
+        who_answers(&mut client);
+    }
+    client.query("DEALLOCATE PREPARE mine").expect_ok();
+    assert_eq!(client.query("EXECUTE mine USING @n").code(), 1243);
+    client.query("EXECUTE IMMEDIATE 'SET @n = 7'").expect_ok();
+    assert_eq!(client.query("SELECT @n FROM whoami.t").text(), "7");
+}
+
+#[test]
+fn the_next_transactions_characteristics_go_to_the_next_transaction() {
+    let (mut client, schema) = session();
+    schema.run(&["CREATE TABLE t (id INT)"]);
+    client.query("SET TRANSACTION READ ONLY").expect_ok();
+    client.query("BEGIN").expect_ok();
+    assert_eq!(client.query("INSERT INTO t VALUES (1)").code(), 1792);
+    client.query("COMMIT").expect_ok();
+    client.query("INSERT INTO t VALUES (1)").expect_ok();
+    client.query("SET SESSION TRANSACTION READ ONLY").expect_ok();
+    assert_eq!(client.query("INSERT INTO t VALUES (1)").code(), 1792);
+    assert_eq!(client.query("SELECT COUNT(*) FROM t").text(), "1");
+    assert_eq!(client.query("INSERT INTO t VALUES (1)").code(), 1792);
+    client.query("SET SESSION TRANSACTION READ WRITE").expect_ok();
+    client.query("INSERT INTO t VALUES (2)").expect_ok();
+}
+
+#[test]
+fn the_isolation_level_is_the_sessions_on_every_server() {
+    let (mut client, schema) = session();
+    schema.run(&["CREATE TABLE t (id INT)", "INSERT INTO t VALUES (1)"]);
+    client.query("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED").expect_ok();
+    client.query("START TRANSACTION READ ONLY").expect_ok();
+    assert_eq!(client.query("SELECT COUNT(*) FROM t").text(), "1");
+    schema.run(&["INSERT INTO t VALUES (2)"]);
+    assert_eq!(client.query("SELECT COUNT(*) FROM t").text(), "2", "committed rows are seen in the same transaction");
+    client.query("COMMIT").expect_ok();
+    client.query("SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED").expect_ok();
+    let mut other = schema.direct();
+    other.query("BEGIN").expect_ok();
+    other.query("INSERT INTO t VALUES (3)").expect_ok();
+    assert_eq!(client.query("SELECT COUNT(*) FROM t").text(), "3", "only the primary has uncommitted rows");
+}
+
+#[test]
+fn distributed_transactions_and_handlers_keep_their_server() {
+    let (mut client, schema) = session();
+    schema.run(&["CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1), (2)"]);
+    let name = &schema.name;
+    client.query(&format!("XA START '{name}'")).expect_ok();
+    client.query("INSERT INTO t VALUES (3)").expect_ok();
+    assert_eq!(client.query("SELECT COUNT(*) FROM t").text(), "3");
+    assert_eq!(who_answers(&mut client), PRIMARY);
+    for statement in ["XA END", "XA PREPARE", "XA COMMIT"] {
+        client.query(&format!("{statement} '{name}'")).expect_ok();
+    }
+    client.query("HANDLER t OPEN").expect_ok();
+    assert_eq!(client.query("HANDLER t READ FIRST").text(), "1");
+    who_answers(&mut client);
+    assert_eq!(client.query("HANDLER t READ NEXT").text(), "2");
+    client.query("HANDLER t CLOSE").expect_ok();
+    assert_eq!(client.query("SELECT COUNT(*) FROM t").text(), "3");
+}
+
+#[test]
+fn settings_for_one_statement_are_gone_after_it() {
+    let (mut client, _schema) = session();
+    let statement = "SET STATEMENT time_zone = '+07:00' FOR SELECT FROM_UNIXTIME(0), id FROM whoami.t";
+    assert_eq!(client.query(statement).text(), "1970-01-01 07:00:00");
+    client.query("SET time_zone = '+00:00'").expect_ok();
+    assert_eq!(client.query(statement).text(), "1970-01-01 07:00:00");
+    assert_eq!(client.query("SELECT FROM_UNIXTIME(0) FROM whoami.t").text(), "1970-01-01 00:00:00");
+}
+
+#[test]
+fn a_procedure_may_change_the_session() {
+    let (mut client, schema) = session();
+    schema.run(&[
+        "CREATE PROCEDURE change_it() BEGIN SET time_zone = '+04:00'; SET @p = 'set'; \
+         CREATE TEMPORARY TABLE made (id INT); INSERT INTO made VALUES (6); END",
+        "CREATE PROCEDURE begin_it() START TRANSACTION",
+    ]);
+    assert_ne!(who_answers(&mut client), PRIMARY);
+    client.query("CALL change_it()").expect_ok();
+    assert_eq!(client.query("SELECT FROM_UNIXTIME(0) FROM whoami.t").text(), "1970-01-01 04:00:00");
+    assert_eq!(client.query("SELECT @p FROM whoami.t").text(), "set");
+    assert_eq!(client.query("SELECT id FROM made").text(), "6");
+    client.query("CALL begin_it()").expect_ok();
+    assert_eq!(who_answers(&mut client), PRIMARY, "it is in a transaction");
+    client.query("ROLLBACK").expect_ok();
+}
