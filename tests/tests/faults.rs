@@ -1,20 +1,15 @@
 //! What breaks, and what clients notice of it: servers that die, hang or are missing, wrong configurations, and
 //! Telamon's own end.
 
-use std::net::TcpListener;
-use std::os::unix::fs::PermissionsExt;
-use std::process::Output;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use integration_tests::program::{output, said};
-use integration_tests::raw::{Client, Login, Refused, Shape};
+use integration_tests::raw::{Client, Login};
 use integration_tests::{
-    Schema, Telamon, command, new_cluster, on_each_server, root, wait_for, wait_for_replicas, who_answers,
+    Schema, Telamon, new_cluster, on_each_server, root, wait_for, wait_for_replicas, who_answers,
 };
-use rustix::process::Signal;
 use telamon_bench::lab::{Cluster, Server};
 
 const PRIMARY: u32 = 1;
@@ -325,119 +320,4 @@ fn a_statement_longer_than_the_servers_max_allowed_packet_is_told() {
     }
     root.query("SET GLOBAL max_allowed_packet = 1073741824").expect_ok();
     telamon.connect(&schema.login()).query("DO 1").expect_ok();
-}
-
-/// What `telamon run` says and how it ends with a configuration that cannot work.
-fn ends(configuration: &str) -> Output {
-    let directory = tempfile::tempdir().unwrap();
-    let file = directory.path().join("telamon.toml");
-    std::fs::write(&file, configuration).unwrap();
-    output(command(&["run", "--config"]).arg(&file))
-}
-
-const ONE_SERVER: &str = "[[servers]]\nname = \"db1\"\naddress = \"127.0.0.1:9\"\nrole = \"primary\"\n\
-                          [[users]]\nname = \"app\"\npassword = \"app\"\n";
-
-#[test]
-fn a_configuration_that_cannot_work_ends_in_one_line_and_exit_code_2() {
-    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
-    let taken = taken.local_addr().map(|address| (taken, address)).unwrap();
-    let cases = [
-        (format!("listen = [\"{}\"]\n{ONE_SERVER}", taken.1), taken.1.to_string()),
-        (format!("listen = [\"127.0.0.1\"]\n{ONE_SERVER}"), "listen".into()),
-        (format!("listen = [\"192.0.2.77:1234\"]\n{ONE_SERVER}"), "192.0.2.77".into()),
-        (format!("listen = [\"unix:/no/such/directory/socket\"]\n{ONE_SERVER}"), "/no/such/directory".into()),
-        (ONE_SERVER.replace("127.0.0.1:9", "nonsense"), "servers[0].address".into()),
-        (format!("[routing]\nfalback = \"error\"\n{ONE_SERVER}"), "fallback".into()),
-        (format!("listen = \n{ONE_SERVER}"), "telamon.toml:1".into()),
-        (
-            format!("{ONE_SERVER}[tls.server]\nmode = \"verify_ca\"\nca = \"/no/such.pem\"\n"),
-            "/no/such.pem".into(),
-        ),
-    ];
-    for (configuration, named) in cases {
-        let output = ends(&configuration);
-        let text = said(&output);
-        assert_eq!(output.status.code(), Some(2), "{configuration}\n{text}");
-        assert!(text.contains(&named), "{named} is not named: {text}");
-        assert_eq!(text.trim_end().lines().count(), 1, "one line: {text}");
-    }
-}
-
-#[test]
-fn a_file_that_cannot_be_read_ends_in_one_line_and_exit_code_2() {
-    let directory = tempfile::tempdir().unwrap();
-    let secret = directory.path().join("secret.toml");
-    std::fs::write(&secret, ONE_SERVER).unwrap();
-    std::fs::set_permissions(&secret, std::fs::Permissions::from_mode(0)).unwrap();
-    // root may read everything.
-    let paths = [directory.path().join("missing.toml"), directory.path().to_owned(), secret];
-    let readable = usize::from(std::fs::read(&paths[2]).is_ok());
-    for path in &paths[..paths.len() - readable] {
-        let output = output(command(&["run", "--config"]).arg(path));
-        let text = said(&output);
-        assert_eq!(output.status.code(), Some(2), "{text}");
-        assert!(text.contains(&path.display().to_string()), "{text}");
-        assert_eq!(text.trim_end().lines().count(), 1, "one line: {text}");
-    }
-}
-
-#[test]
-fn sigterm_lets_transactions_finish_and_tells_idle_sessions_1053() {
-    let cluster = breakable();
-    let schema = Schema::on(&cluster);
-    schema.run(&["CREATE TABLE t (id INT)"]);
-    for signal in [Signal::TERM, Signal::INT] {
-        let telamon = Telamon::in_front_of(&cluster, "[client]\ndrain_timeout_ms = 20000\n");
-        let mut idle = telamon.connect(&schema.login());
-        let mut busy = telamon.connect(&schema.login());
-        let mut sleeper = telamon.connect(&schema.login());
-        idle.query("DO 1").expect_ok();
-        busy.query("BEGIN").expect_ok();
-        busy.query("INSERT INTO t VALUES (1)").expect_ok();
-        sleeper.send(b"\x03SELECT SLEEP(2)").unwrap();
-        telamon.signal(signal);
-        wait_for("the drain begins", SOON, || telamon.log_lines("draining").pop());
-        match idle.try_query("DO 1") {
-            Ok(reply) => assert_eq!(reply.code(), 1053),
-            Err(error) => panic!("an idle session is told: {error}"),
-        }
-        assert!(matches!(telamon.try_connect(&Login::default()), Err(Refused::Io(_))), "nobody new gets in");
-        busy.query("INSERT INTO t VALUES (2)").expect_ok();
-        assert_eq!(busy.query("SELECT COUNT(*) >= 2 FROM t").text(), "1");
-        busy.query("COMMIT").expect_ok();
-        assert_eq!(sleeper.receive(Shape::Results).expect("it finishes").text(), "0");
-        assert!(telamon.wait(SOON).success());
-    }
-    assert_eq!(root(cluster.primary()).query(&format!("SELECT COUNT(*) FROM {}.t", schema.name)).text(), "4");
-}
-
-#[test]
-fn a_drain_ends_when_its_time_is_over_or_at_a_second_signal() {
-    let cluster = breakable();
-    for second in [false, true] {
-        let limit = if second { 600_000 } else { 300 };
-        let telamon = Telamon::in_front_of(&cluster, &format!("[client]\ndrain_timeout_ms = {limit}\n"));
-        let mut busy = telamon.connect(&Login::default());
-        busy.query("BEGIN").expect_ok();
-        telamon.signal(Signal::TERM);
-        wait_for("the drain begins", SOON, || telamon.log_lines("draining").pop());
-        if second {
-            telamon.signal(Signal::TERM);
-        }
-        let _ = telamon.wait(SOON);
-        let mut root = root(cluster.primary());
-        let open = "SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'app'";
-        wait_for("nothing is left open", SOON, || (root.query(open).number::<u32>() == 0).then_some(()));
-    }
-}
-
-#[test]
-fn sighup_does_not_end_it() {
-    let cluster = breakable();
-    let telamon = Telamon::in_front_of(&cluster, "");
-    let mut client = telamon.connect(&Login::default());
-    telamon.signal(Signal::HUP);
-    wait_for("it is said", SOON, || telamon.log_lines("SIGHUP").pop());
-    client.query("DO 1").expect_ok();
 }

@@ -42,8 +42,8 @@ impl Bench {
     }
 
     fn socket(&self) -> TcpStream {
-        let socket = TcpStream::connect(self.telamon.address).unwrap();
-        socket.set_read_timeout(Some(SOON)).unwrap();
+        let socket = TcpStream::connect(self.telamon.address).expect("telamon listens");
+        socket.set_read_timeout(Some(SOON)).expect("it is a socket");
         socket
     }
 

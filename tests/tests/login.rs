@@ -62,6 +62,16 @@ fn the_greeting_is_the_primarys() {
 }
 
 #[test]
+fn the_first_client_of_all_is_greeted_as_the_primary_greets() {
+    let direct = Client::connect(&cluster().primary().address().into(), &Login::default()).unwrap().greeting;
+    for _ in 0..3 {
+        let greeting = Telamon::start("").connect(&Login::default()).greeting;
+        assert_eq!(greeting.server_version, direct.server_version);
+        assert_eq!(greeting.plugin, direct.plugin);
+    }
+}
+
+#[test]
 fn native_password_logs_in() {
     let mut client = telamon().connect(&Login::default());
     assert_eq!(client.auth_steps.len(), 1, "OK at once: {:?}", client.auth_steps);
@@ -256,6 +266,10 @@ fn an_account_is_used_only_from_its_addresses() {
 #[test]
 fn an_address_that_no_account_has_gets_the_servers_1130() {
     let telamon = Telamon::start("clients = [\"192.0.2.0/24\"]\n");
+    // The name of the product is the primary's, once that has been seen.
+    integration_tests::wait_for("the primary is seen", std::time::Duration::from_secs(5), || {
+        telamon.log_lines("server answers").into_iter().find(|line| line.contains("primary"))
+    });
     let error = refused(telamon.try_connect(&Login::default()));
     let text = "Host '127.0.0.1' is not allowed to connect to this MariaDB server";
     assert_eq!((error.code, error.message.as_str()), (1130, text));

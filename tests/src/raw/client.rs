@@ -263,6 +263,28 @@ impl Client {
         self.try_command(payload, shape).unwrap_or_else(|error| panic!("{head:?}: {error}"))
     }
 
+    /// Sends several commands in one write, then reads their replies.
+    ///
+    /// # Errors
+    /// As [`Client::read_packet`].
+    pub fn pipeline(&mut self, commands: &[(&[u8], Shape)]) -> io::Result<Vec<Reply>> {
+        let mut bytes = Vec::new();
+        for (payload, _) in commands {
+            put_packet(&mut bytes, 0, payload);
+        }
+        self.socket.write_all(&bytes)?;
+        let mut replies = Vec::new();
+        for (payload, shape) in commands {
+            self.sequence = 1;
+            let reply = self.receive(*shape)?;
+            if let Some(transcript) = &mut self.transcript {
+                transcript.push((label(payload), without_id(*shape, reply.clone())));
+            }
+            replies.push(reply);
+        }
+        Ok(replies)
+    }
+
     /// COM_QUERY.
     ///
     /// # Panics
