@@ -5,7 +5,9 @@ use std::thread;
 use std::time::Duration;
 
 use integration_tests::raw::{Client, Value};
-use integration_tests::{Schema, Telamon, new_cluster, root, wait_for, wait_for_replicas, who_answers, within};
+use integration_tests::{
+    Schema, Telamon, new_cluster, root, wait_for, wait_for_replicas, who_answers, within,
+};
 use telamon_bench::lab::Cluster;
 
 const PRIMARY: u32 = 1;
@@ -13,7 +15,8 @@ const PRIMARY: u32 = 1;
 /// A cluster for one test at a time, whose replicas replicate.
 fn delayable() -> MutexGuard<'static, Cluster> {
     static CLUSTER: OnceLock<Mutex<Cluster>> = OnceLock::new();
-    let cluster = CLUSTER.get_or_init(|| Mutex::new(new_cluster())).lock().unwrap_or_else(PoisonError::into_inner);
+    let cluster =
+        CLUSTER.get_or_init(|| Mutex::new(new_cluster())).lock().unwrap_or_else(PoisonError::into_inner);
     replicate(&cluster, "START");
     wait_for_replicas(&cluster);
     cluster
@@ -27,7 +30,10 @@ fn replicate(cluster: &Cluster, how: &str) {
 }
 
 fn with_mode(cluster: &Cluster, mode: &str) -> Telamon {
-    Telamon::in_front_of(cluster, &format!("[routing]\nconsistency = \"{mode}\"\nconsistency_wait_ms = 200\n"))
+    Telamon::in_front_of(
+        cluster,
+        &format!("[routing]\nconsistency = \"{mode}\"\nconsistency_wait_ms = 200\n"),
+    )
 }
 
 fn count(client: &mut Client) -> u32 {

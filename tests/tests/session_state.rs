@@ -213,18 +213,6 @@ fn sessions_do_not_see_each_others_state() {
 }
 
 #[test]
-fn a_session_has_one_connection_id() {
-    let (mut client, _schema) = session();
-    let greeted = client.greeting.connection_id;
-    for round in 0..2 {
-        assert_eq!(client.query("SELECT CONNECTION_ID()").number::<u32>(), greeted, "round {round}");
-        who_answers(&mut client);
-    }
-    client.query("BEGIN").expect_ok();
-    assert_eq!(client.query("SELECT connection_id( ) AS id").number::<u32>(), greeted);
-}
-
-#[test]
 fn statements_prepared_by_name_are_found_again() {
     let (mut client, _schema) = session();
     client.query("PREPARE mine FROM 'SELECT id + ? FROM whoami.t'").expect_ok();
@@ -265,7 +253,11 @@ fn the_isolation_level_is_the_sessions_on_every_server() {
     client.query("START TRANSACTION READ ONLY").expect_ok();
     assert_eq!(client.query("SELECT COUNT(*) FROM t").text(), "1");
     schema.run(&["INSERT INTO t VALUES (2)"]);
-    assert_eq!(client.query("SELECT COUNT(*) FROM t").text(), "2", "committed rows are seen in the same transaction");
+    assert_eq!(
+        client.query("SELECT COUNT(*) FROM t").text(),
+        "2",
+        "committed rows are seen in the same transaction"
+    );
     client.query("COMMIT").expect_ok();
     client.query("SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED").expect_ok();
     let mut other = schema.direct();
