@@ -300,16 +300,31 @@ fn settings_for_one_statement_are_gone_after_it() {
 fn a_procedure_may_change_the_session() {
     let (mut client, schema) = session();
     schema.run(&[
-        "CREATE PROCEDURE change_it() BEGIN SET time_zone = '+04:00'; SET @p = 'set'; \
-         CREATE TEMPORARY TABLE made (id INT); INSERT INTO made VALUES (6); END",
+        "CREATE PROCEDURE change_it() BEGIN SET time_zone = '+04:00'; SET @p = 'set'; END",
         "CREATE PROCEDURE begin_it() START TRANSACTION",
     ]);
     assert_ne!(who_answers(&mut client), PRIMARY);
     client.query("CALL change_it()").expect_ok();
     assert_eq!(client.query("SELECT FROM_UNIXTIME(0) FROM whoami.t").text(), "1970-01-01 04:00:00");
     assert_eq!(client.query("SELECT @p FROM whoami.t").text(), "set");
-    assert_eq!(client.query("SELECT id FROM made").text(), "6");
     client.query("CALL begin_it()").expect_ok();
     assert_eq!(who_answers(&mut client), PRIMARY, "it is in a transaction");
     client.query("ROLLBACK").expect_ok();
+}
+
+#[test]
+fn a_temporary_table_made_by_a_procedure_is_found_again() {
+    for body in [
+        "BEGIN CREATE TEMPORARY TABLE made (id INT); INSERT INTO made VALUES (6); END",
+        "BEGIN CREATE TEMPORARY TABLE made AS SELECT 6 AS id; SELECT 'a result'; END",
+        "CREATE TEMPORARY TABLE made SELECT 6 AS id",
+    ] {
+        let (mut client, schema) = session();
+        schema.run(&[&format!("CREATE PROCEDURE make() {body}")]);
+        assert_ne!(who_answers(&mut client), PRIMARY);
+        client.query("CALL make()").expect_ok();
+        let found = client.query("SELECT id FROM made");
+        assert_eq!(found.error(), None, "{body}");
+        assert_eq!(found.text(), "6");
+    }
 }
