@@ -94,7 +94,7 @@ pub struct Inbox {
 
 type Sessions = Rc<RefCell<HashMap<u32, Rc<Handle>>>>;
 
-/// Serves clients on this thread until the inbox is closed and every session is over.
+/// Serves clients on this thread until a drain, and until every session is over then.
 ///
 /// # Errors
 /// The runtime cannot be made.
@@ -123,15 +123,16 @@ async fn serve(shared: Shared, mut inbox: Inbox) {
     });
     loop {
         tokio::select! {
-            intake = inbox.intake.recv() => match intake {
-                Some(intake) => begin(&context, &sessions, intake),
-                None => return, // the sessions that are left live on in the LocalSet
-            },
+            Some(intake) = inbox.intake.recv() => begin(&context, &sessions, intake),
             Some(request) = inbox.kills.recv() => answer(&sessions, request),
-            Ok(()) = drain.changed() => {
+            _ = drain.changed() => {
+                while let Ok(intake) = inbox.intake.try_recv() {
+                    begin(&context, &sessions, intake); // accepted before the drain, so it is told too
+                }
                 for handle in sessions.borrow().values() {
                     handle.send(Signal::Drain);
                 }
+                return; // the sessions live on in the LocalSet
             }
         }
     }

@@ -170,7 +170,7 @@ fn a_view_that_hides_a_write_is_read_on_the_primary() {
     let (mut client, schema) = session();
     schema.run(&[
         "CREATE TABLE log (id INT AUTO_INCREMENT PRIMARY KEY, who INT)",
-        "CREATE FUNCTION writes() RETURNS INT BEGIN INSERT INTO log (who) VALUES (@@server_id); RETURN 7; END",
+        "CREATE FUNCTION writes() RETURNS INT DETERMINISTIC BEGIN INSERT INTO log (who) VALUES (@@server_id); RETURN 7; END",
         "CREATE VIEW hides AS SELECT writes() AS w",
     ]);
     assert_eq!(client.query("SELECT w FROM hides").text(), "7");

@@ -25,10 +25,6 @@ const TRACK: &str = "SET SESSION session_track_system_variables='*', session_tra
 /// What MySQL needs besides to report the GTIDs of writes; MariaDB reports them as a variable.
 const TRACK_GTIDS: &str = ", session_track_gtids='OWN_GTID'";
 
-/// What the client wants reported.
-const WANTED: &[u8] = b"SELECT @@session_track_system_variables, @@session_track_schema, \
-    @@session_track_state_change, @@session_track_transaction_info";
-
 /// How connections to servers are made.
 #[derive(Clone)]
 pub struct Connector {
@@ -305,15 +301,19 @@ impl Connection {
         self.query(b"SET SESSION TRANSACTION READ ONLY").await
     }
 
-    /// What the client of this connection wants reported, after it changed that; session tracking is on again then.
+    /// The client set these of [`Wanted::NAMES`] on this connection: they become part of `wanted`, and session
+    /// tracking is as Telamon needs it again.
     ///
     /// # Errors
     /// As [`Self::select_row`].
-    pub async fn tracked(&mut self) -> Result<Wanted, ConnectError> {
-        let values = self.select_row(WANTED).await?;
+    pub async fn track_for(&mut self, wanted: &mut Wanted, names: &[&str]) -> Result<(), ConnectError> {
+        let list: Vec<_> = names.iter().map(|name| format!("@@{name}")).collect();
+        let values = self.select_row(format!("SELECT {}", list.join(",")).as_bytes()).await?;
         self.track().await?;
-        let value = |i: usize| values.get(i).and_then(Option::as_deref).unwrap_or_default();
-        Ok(Wanted::from_values(value(0), value(1), value(2), value(3)))
+        for (name, value) in names.iter().zip(values) {
+            wanted.set(name, value.as_deref().unwrap_or_default());
+        }
+        Ok(())
     }
 
     /// Says COM_QUIT and closes.

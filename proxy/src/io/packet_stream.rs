@@ -167,13 +167,11 @@ impl PacketStream {
         &mut self,
         mut stop: impl FnMut(&mut Context<'_>) -> Poll<T>,
     ) -> Result<Option<T>, StreamError> {
-        let (read, stopped) = poll_fn(|cx| match stop(cx) {
-            Poll::Ready(value) => Poll::Ready((0, Some(value))),
-            Poll::Pending => match self.poll_fill(cx, READ_LEN) {
-                Poll::Ready(Ok(n)) => Poll::Ready((n, None)),
-                Poll::Ready(Err(_)) => Poll::Ready((0, None)),
-                Poll::Pending => Poll::Pending,
-            },
+        // What the peer has sent already comes first.
+        let (read, stopped) = poll_fn(|cx| match self.poll_fill(cx, READ_LEN) {
+            Poll::Ready(Ok(n)) => Poll::Ready((n, None)),
+            Poll::Ready(Err(_)) => Poll::Ready((0, None)),
+            Poll::Pending => stop(cx).map(|value| (0, Some(value))),
         })
         .await;
         match stopped {

@@ -51,14 +51,29 @@ impl Default for Wanted {
 }
 
 impl Wanted {
-    /// The variables' values, in the order of the fields, as text.
-    pub fn from_values(variables: &[u8], schema: &[u8], state: &[u8], transaction: &[u8]) -> Self {
-        let transaction = match transaction {
-            b"STATE" => 1,
-            b"CHARACTERISTICS" => 2,
-            _ => 0,
-        };
-        Self { variables: variables.to_vec(), schema: schema == b"1", state: state == b"1", transaction }
+    /// The variables it is made of.
+    pub const NAMES: [&str; 4] = [
+        "session_track_system_variables",
+        "session_track_schema",
+        "session_track_state_change",
+        "session_track_transaction_info",
+    ];
+
+    /// The client set one of these variables to a value, as text; other names are ignored.
+    pub fn set(&mut self, name: &str, value: &[u8]) {
+        match name {
+            "session_track_system_variables" => self.variables = value.to_vec(),
+            "session_track_schema" => self.schema = value == b"1",
+            "session_track_state_change" => self.state = value == b"1",
+            "session_track_transaction_info" => {
+                self.transaction = match value {
+                    b"STATE" => 1,
+                    b"CHARACTERISTICS" => 2,
+                    _ => 0,
+                }
+            }
+            _ => {}
+        }
     }
 
     /// Whether this entry is for the client.
@@ -151,8 +166,10 @@ mod tests {
         let wanted = Wanted::default();
         assert!(wanted.includes(&latin1) && wanted.includes(&Change::Schema(b"mysql")));
         assert!(!wanted.includes(&Change::State(true)));
-        assert!(Wanted::from_values(b"*", b"1", b"1", b"OFF").includes(&Change::State(true)));
-        assert!(!Wanted::from_values(b"", b"1", b"1", b"OFF").includes(&latin1));
+        let mut wanted = Wanted::default();
+        wanted.set("session_track_state_change", b"1");
+        wanted.set("session_track_system_variables", b"");
+        assert!(wanted.includes(&Change::State(true)) && !wanted.includes(&latin1));
     }
 
     #[test]

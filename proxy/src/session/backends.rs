@@ -106,15 +106,22 @@ impl Session {
         let Some(backend) = self.backends.get_mut(slot) else { return Ok(()) };
         let server = backend.connection.server().clone();
         if backend.connection.stream.is_closed_by_peer() {
-            self.backends.drop_slot(slot);
-            if !self.state.survives_loss_of(slot) {
-                let error = self.server_lost(&server.name);
-                return Err(NoBackend::End(End::error(error, self.capabilities(), Side::Backend)));
-            }
+            self.lose(slot).map_err(NoBackend::End)?;
         } else if slot == Slot::Replica && !server.is_readable() {
             self.backends.drop_slot(slot);
         }
         Ok(())
+    }
+
+    /// A connection is gone. The session goes on only if it loses nothing by that.
+    pub(super) fn lose(&mut self, slot: Slot) -> Result<(), End> {
+        let server = self.backends.get(slot).map(|b| b.connection.server().name.clone()).unwrap_or_default();
+        self.backends.drop_slot(slot);
+        if self.state.survives_loss_of(slot) {
+            return Ok(());
+        }
+        self.client.set_sequence(1);
+        Err(self.end(self.server_lost(&server), Side::Backend))
     }
 
     /// With what a new connection logs in now.

@@ -17,6 +17,7 @@ use crate::protocol::error_code::ServerError;
 use crate::protocol::handshake::ChangeUser;
 use crate::protocol::packet::{HEADER_LEN, Header};
 use crate::protocol::response;
+use crate::protocol::session_track::Wanted;
 use crate::routing::{
     Effects, Fallback, Hint, KillTarget, PinReason, ReplicaFacts, RouteReason, StatementClass, StatementKind,
     Target, route,
@@ -178,12 +179,9 @@ impl Session {
         if class.effects.contains(Effects::SETS_SESSION_VARIABLES) {
             self.prepare_all_on_primary().await?;
         }
-        let tracking =
-            class.effects.contains(Effects::SETS_SESSION_VARIABLES) && names_tracking(self.payload());
+        let tracking = tracking_named(&class, self.payload());
         self.exchange(Plan { repeatable, schema, ..plan }).await?;
-        if tracking {
-            self.tracking_changed().await;
-        }
+        self.tracking_changed(&tracking).await;
         if released && self.seen.error.is_none() { Err(End::Released) } else { Ok(()) }
     }
 
@@ -254,13 +252,15 @@ impl Session {
         Ok(())
     }
 
-    /// The client set session_track_*: what it wants is noted, and Telamon's own tracking switched on again.
-    pub(super) async fn tracking_changed(&mut self) {
+    /// The client set these session_track_* variables: what it wants is noted, and Telamon's own tracking switched on
+    /// again.
+    pub(super) async fn tracking_changed(&mut self, names: &[&str]) {
+        if names.is_empty() {
+            return;
+        }
         let Some(backend) = self.backends.get_mut(Slot::Primary) else { return };
-        match backend.connection.tracked().await {
-            Ok(wanted) => self.seen.wanted = wanted,
-            // Whatever went wrong, nothing is learned from this connection any more.
-            Err(_) => self.state.give_up(),
+        if backend.connection.track_for(&mut self.seen.wanted, names).await.is_err() {
+            self.state.give_up(); // nothing is learned from this connection any more
         }
     }
 
@@ -284,6 +284,7 @@ impl Session {
         }
         self.backends.drop_slot(Slot::Replica);
         self.statements.clear();
+        self.seen.wanted = Wanted::default();
         self.state.reset(self.seen.status.unwrap_or(self.state.status));
         let tracking = match self.backends.get_mut(Slot::Primary) {
             Some(backend) => backend.connection.track().await.is_ok(),
@@ -304,6 +305,7 @@ impl Session {
         self.drop_command().await?;
         self.backends.close().await;
         self.statements.clear();
+        self.seen.wanted = Wanted::default();
         let Self { context, handle, client, who, .. } = self;
         let who = connection_phase::change_user(context, handle, client, who, change).await?;
         self.who = who;
@@ -333,9 +335,12 @@ pub(super) fn asks_insert_id(class: &StatementClass, text: &[u8]) -> bool {
         && (contains(text, b"insert_id") || contains(text, b"identity"))
 }
 
-/// Whether a SET statement may change what the server reports.
-pub(super) fn names_tracking(text: &[u8]) -> bool {
-    contains(text, b"session_track_")
+/// The variables about reports that a SET statement names.
+pub(super) fn tracking_named(class: &StatementClass, text: &[u8]) -> Vec<&'static str> {
+    if !class.effects.contains(Effects::SETS_SESSION_VARIABLES) || !contains(text, b"session_track_") {
+        return Vec::new();
+    }
+    Wanted::NAMES.into_iter().filter(|name| contains(text, name.as_bytes())).collect()
 }
 
 fn contains(text: &[u8], word: &[u8]) -> bool {

@@ -2,7 +2,7 @@
 
 use super::Session;
 use super::backends::Slot;
-use super::command_phase::{asks_insert_id, fill_whole, names_tracking};
+use super::command_phase::{asks_insert_id, fill_whole, tracking_named};
 use super::end::{End, Side};
 use super::exchange::{NotReady, Plan, send};
 use super::relay::{RelayError, stream_command};
@@ -14,7 +14,6 @@ use crate::protocol::error_code::ServerError;
 use crate::protocol::packet::{HEADER_LEN, Header};
 use crate::protocol::prepared_statement::{Execute, long_data, set_statement_id, statement_id};
 use crate::protocol::{StatusFlags, response};
-use crate::routing::Effects;
 
 /// A parameter's bitmap bit, flag and types are at most this long: 65535 parameters.
 const MAX_EXECUTE_HEAD: usize = 10 + 8192 + 1 + 2 * 65535;
@@ -59,7 +58,7 @@ impl Session {
             return self.answer_error(&ServerError::malformed_packet()).await;
         };
         let Some(statement) = self.statements.get_mut(id) else {
-            return self.answer_error(&ServerError::unknown_statement(id, "mysqld_stmt_execute")).await;
+            return self.answer_error(&self.unknown_statement(id, "mysqld_stmt_execute")).await;
         };
         if statement.long_data_lost {
             statement.forget_long_data();
@@ -69,7 +68,11 @@ impl Session {
         let insert_id = asks_insert_id(&class, &statement.sql);
         let (settings, on_replica) = (statement.settings, statement.on(Slot::Replica).is_some());
         let Ok(head) = Execute::parse(self.payload(), parameters) else {
-            return self.answer_error(&ServerError::wrong_arguments("mysqld_stmt_execute")).await;
+            let error = match self.context.topology.identity().product() {
+                "MariaDB" => ServerError::wrong_arguments("mysqld_stmt_execute"),
+                _ => ServerError::malformed_packet(),
+            };
+            return self.answer_error(&error).await;
         };
         let shape = if head.cursor == 0 { ReplyShape::Results } else { ReplyShape::ResultsOrCursor };
         let mut slot = self.slot_for(&class, hint, insert_id);
@@ -77,8 +80,10 @@ impl Session {
             slot = Slot::Primary; // prepared there now, its text would mean something else
         }
         let plan = Plan { effects: class.effects, whole, shape, ..Plan::new(slot, Command::StmtExecute) };
-        let sets = class.effects.contains(Effects::SETS_SESSION_VARIABLES);
-        let tracking = sets && self.statements.get_mut(id).is_some_and(|s| names_tracking(&s.sql));
+        let tracking = match self.statements.get_mut(id) {
+            Some(statement) => tracking_named(&class, &statement.sql),
+            None => Vec::new(),
+        };
         let repeatable = class.kind.is_repeatable();
         let ran_on = self.exchange(Plan { repeatable, statement: Some(id), ..plan }).await?;
         let cursor = self.seen.cursor.then_some(ran_on);
@@ -86,9 +91,7 @@ impl Session {
             statement.forget_long_data();
             statement.cursor = cursor;
         }
-        if tracking {
-            self.tracking_changed().await;
-        }
+        self.tracking_changed(&tracking).await;
         Ok(())
     }
 
@@ -176,6 +179,11 @@ impl Session {
         }
     }
 
+    fn unknown_statement(&self, id: u32, command: &str) -> ServerError {
+        let product = self.context.topology.identity().product();
+        ServerError::unknown_statement(id, if product == "MariaDB" { command } else { "mysql_stmt_precheck" })
+    }
+
     /// COM_STMT_CLOSE: on every connection that has the statement. It has no reply.
     pub(super) async fn stmt_close(&mut self) -> Result<(), End> {
         let removed = statement_id(self.payload()).ok().and_then(|id| self.statements.remove(id));
@@ -199,16 +207,17 @@ impl Session {
             return self.answer_error(&ServerError::malformed_packet()).await;
         };
         let Some(statement) = self.statements.get_mut(id) else {
-            return self.answer_error(&ServerError::unknown_statement(id, "mysqld_stmt_reset")).await;
+            return self.answer_error(&self.unknown_statement(id, "mysqld_stmt_reset")).await;
         };
         statement.forget_long_data();
         statement.cursor = None;
+        let places = Slot::ALL.map(|slot| (slot, statement.on(slot)));
         let mut answer = response::ok(self.state.status);
-        for slot in Slot::ALL {
-            if let (Some(on), Some(backend)) = (statement.on(slot), self.backends.get_mut(slot)) {
+        for (slot, on) in places {
+            if let (Some(on), Some(backend)) = (on, self.backends.get_mut(slot)) {
                 match backend.connection.command(&with_id(0x1A, on.id)).await {
                     Err(ConnectError::Refused { payload, .. }) => answer = payload,
-                    Err(_) => self.backends.drop_slot(slot),
+                    Err(_) => self.lose(slot)?,
                     Ok(_) => {}
                 }
             }
@@ -222,7 +231,7 @@ impl Session {
             return self.answer_error(&ServerError::malformed_packet()).await;
         };
         let Some(statement) = self.statements.get_mut(id) else {
-            return self.answer_error(&ServerError::unknown_statement(id, "mysqld_stmt_fetch")).await;
+            return self.answer_error(&self.unknown_statement(id, "mysqld_stmt_fetch")).await;
         };
         let product = self.context.topology.identity().product();
         let Some((slot, on)) = statement.cursor.and_then(|slot| Some((slot, statement.on(slot)?))) else {

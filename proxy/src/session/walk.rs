@@ -32,6 +32,8 @@ pub(super) struct Observation {
     pub(super) no_report: bool,
     /// Whether the whole reply was kept from the client.
     pub(super) withheld: bool,
+    /// Whether an EOF packet said that the session's state changed, and could not say how.
+    pub(super) hidden_change: bool,
     /// Whether the client was asked for a file, so that its command is no longer in its input.
     pub(super) asked_for_file: bool,
 }
@@ -46,6 +48,7 @@ impl Observation {
         self.cursor = false;
         self.no_report = false;
         self.withheld = false;
+        self.hidden_change = false;
         self.asked_for_file = false;
     }
 }
@@ -182,6 +185,7 @@ impl Walk {
                 seen.cursor = status.contains(StatusFlags::SERVER_STATUS_CURSOR_EXISTS);
                 let reported = status.contains(StatusFlags::SERVER_SESSION_STATE_CHANGED);
                 if reported && seen.no_report {
+                    seen.hidden_change = true;
                     let status = status & !StatusFlags::SERVER_SESSION_STATE_CHANGED;
                     bytes[body + 3..body + 5].copy_from_slice(&status.bits().to_le_bytes());
                 } else if reported {
