@@ -213,18 +213,6 @@ fn sessions_do_not_see_each_others_state() {
 }
 
 #[test]
-fn a_session_has_one_connection_id() {
-    let (mut client, _schema) = session();
-    let greeted = client.greeting.connection_id;
-    for round in 0..2 {
-        assert_eq!(client.query("SELECT CONNECTION_ID()").number::<u32>(), greeted, "round {round}");
-        who_answers(&mut client);
-    }
-    client.query("BEGIN").expect_ok();
-    assert_eq!(client.query("SELECT connection_id( ) AS id").number::<u32>(), greeted);
-}
-
-#[test]
 fn statements_prepared_by_name_are_found_again() {
     let (mut client, _schema) = session();
     client.query("PREPARE mine FROM 'SELECT id + ? FROM whoami.t'").expect_ok();

@@ -97,7 +97,7 @@ impl<'a> Changes<'a> {
         let change = match kind {
             0 => Change::SystemVariable { name: inner.lenenc_bytes()?, value: inner.lenenc_bytes()? },
             1 => Change::Schema(inner.lenenc_bytes()?),
-            2 => Change::State(inner.lenenc_bytes()? == b"1"),
+            2 => Change::State(data == b"1"), // alone without a length of its own
             3 => {
                 inner.u8()?; // encoding specification, always 0
                 Change::Gtids(inner.lenenc_bytes()?)
@@ -132,7 +132,7 @@ mod tests {
 
     /// MariaDB 10.11.19's report of `BEGIN`, then of `SET NAMES latin1`'s last variable, then of `USE mysql`.
     const REPORT: &[u8] = b"\x05\x09\x08T_______\x04\x13\x12START TRANSACTION;\
-        \x00\x1d\x15character_set_results\x06latin1\x01\x06\x05mysql\x02\x02\x011";
+        \x00\x1d\x15character_set_results\x06latin1\x01\x06\x05mysql\x02\x011";
 
     #[test]
     fn a_servers_report_is_read_entry_by_entry() {

@@ -49,7 +49,7 @@ fn without_autocommit_everything_is_held_on_the_primary() {
 
 #[test]
 fn a_reported_variable_is_state_and_holds_nothing() {
-    let state = after(Effects::SETS_SESSION_VARIABLES, b"\x00\x0a\x08sql_mode\x00\x02\x02\x011");
+    let state = after(Effects::SETS_SESSION_VARIABLES, b"\x00\x0a\x08sql_mode\x00\x02\x011");
     assert_eq!(state.held(), None);
     assert_eq!(state.variables.keys().collect::<Vec<_>>(), ["sql_mode"]);
 }
@@ -63,10 +63,8 @@ fn a_variable_that_was_set_and_not_reported_holds_the_primary() {
 
 #[test]
 fn a_character_set_brings_a_collation_that_has_to_be_asked_for() {
-    let mut state = after(
-        Effects::SETS_SESSION_VARIABLES,
-        b"\x00\x21\x18character_set_connection\x07utf8mb4\x02\x02\x011",
-    );
+    let mut state =
+        after(Effects::SETS_SESSION_VARIABLES, b"\x00\x21\x18character_set_connection\x07utf8mb4\x02\x011");
     assert_eq!(state.unreported, ["collation_connection"]);
     state.answered("collation_connection", b"utf8mb4_bin");
     assert!(state.unreported.is_empty());
@@ -114,10 +112,10 @@ fn locked_tables_are_held_until_they_are_unlocked() {
 
 #[test]
 fn something_changed_by_hidden_code_holds_the_primary_and_by_plain_text_does_not() {
-    let report = b"\x02\x02\x011";
+    let report = b"\x02\x011";
     assert_eq!(after(Effects::MAY_CALL_UNKNOWN, report).held(), Some(PinReason::UnknownState));
     assert_eq!(after(Effects::SETS_USER_VARIABLES, report).held(), None);
-    let with_a_write = b"\x00\x10\x09last_gtid\x050-1-7\x02\x02\x011";
+    let with_a_write = b"\x00\x10\x09last_gtid\x050-1-7\x02\x011";
     assert_eq!(after(Effects::MAY_CALL_UNKNOWN, with_a_write).held(), Some(PinReason::UnknownState));
     assert_eq!(after(Effects::MAY_CALL_UNKNOWN, &with_a_write[..18]).held(), None, "it only wrote");
 }
