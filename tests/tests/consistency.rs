@@ -68,22 +68,25 @@ fn every_kind_of_write_is_seen_by_the_next_read() {
     schema.run(&["CREATE PROCEDURE add_one() INSERT INTO t VALUES (0)"]);
     let mut client = telamon.connect(&schema.login());
     client.local_file = Some(b"1\n".to_vec());
+    let mut called = false;
     for (written, write) in (0..).zip([
         &["CREATE TABLE t (id INT)"][..],
         &["INSERT INTO t VALUES (1)"],
         &["BEGIN", "INSERT INTO t VALUES (1)", "COMMIT"],
         &["SET autocommit = 0", "INSERT INTO t VALUES (1)", "SET autocommit = 1"],
         &["SELECT 1; INSERT INTO t VALUES (1); SELECT 2"],
-        &["CALL add_one()"],
         &["LOAD DATA LOCAL INFILE 'x' INTO TABLE t"],
         &["START TRANSACTION", "INSERT INTO t VALUES (1)", "ALTER TABLE t COMMENT = 'commits'"],
         &["INSERT INTO t VALUES (1) RETURNING id"],
+        &["CALL add_one()"],
     ]) {
         for statement in write {
             client.query(statement).expect_ok();
         }
         assert_eq!(count(&mut client), written, "after {write:?}");
-        assert_ne!(who_answers(&mut client), PRIMARY, "after {write:?}");
+        // A procedure that wrote may have made a temporary table too: its session stays on the primary.
+        called |= write[0].starts_with("CALL");
+        assert_eq!(who_answers(&mut client) == PRIMARY, called, "after {write:?}");
     }
 }
 

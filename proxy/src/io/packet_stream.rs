@@ -288,6 +288,12 @@ impl PacketStream {
         self.poll_fill(&mut cx, READ_AHEAD).is_ready()
     }
 
+    /// Takes what has arrived and not been read yet; false when that is nothing.
+    pub fn fill_now(&mut self) -> bool {
+        let mut cx = Context::from_waker(Waker::noop());
+        matches!(self.poll_fill(&mut cx, READ_LEN), Poll::Ready(Ok(n)) if n > 0)
+    }
+
     /// Queues bytes that are packets already.
     pub fn queue(&mut self, packets: &[u8]) {
         if self.output.capacity() == 0 {

@@ -107,6 +107,11 @@ impl Session {
             match self.client.fill_unless(stop).await? {
                 None => {}
                 Some(signal) => {
+                    // A command may have come before the signal and not have been noticed yet.
+                    tokio::task::yield_now().await;
+                    if signal == Signal::Drain && self.client.fill_now() {
+                        continue;
+                    }
                     // What is said to a client that asked nothing answers the command it sends next.
                     self.client.set_sequence(1);
                     return Err(match signal {

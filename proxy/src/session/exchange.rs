@@ -253,7 +253,7 @@ impl Session {
     ) -> Result<Replayed, RelayError> {
         let write_timeout = self.write_timeout();
         let client_capabilities = self.who.account.capabilities;
-        let Self { client, backends, handle, seen, statements, .. } = self;
+        let Self { context, client, backends, handle, seen, statements, .. } = self;
         let Some(backend) = backends.get_mut(plan.slot) else { return Ok(Replayed::Failed) };
         let connection = &mut backend.connection;
         let stream = &mut connection.stream;
@@ -272,7 +272,8 @@ impl Session {
         let walk =
             walked.insert(Walk::new(state, first, client_capabilities).with_statement_id(plan.new_statement));
         let withholds = plan.slot == Slot::Replica && plan.repeatable && plan.whole;
-        let mut relay = Relay { client, handle, seen, write_timeout, withholds };
+        let topology = &*context.topology;
+        let mut relay = Relay { client, handle, seen, write_timeout, withholds, topology };
         while relay.reply(stream, walk).await? == Progress::LocalInfile {
             if plan.whole {
                 relay.drop_command();
@@ -290,12 +291,9 @@ impl Session {
             consume_front(&mut self.client);
         }
         let up_to_date = self.is_up_to_date(plan.slot);
-        let write_before = self.state.last_write_since;
         self.state.observe(plan.slot, plan.effects, &self.seen);
-        if self.state.last_write_since != write_before
-            && let Some(gtid) = &self.state.last_write
-        {
-            self.context.topology.note_write(gtid);
+        if self.seen.no_report && !plan.repeatable && !plan.fixed && plan.slot == Slot::Primary {
+            self.state.must_ask_last_write(); // INSERT … RETURNING
         }
         if self.seen.error.is_none()
             && let Some(schema) = plan.schema.take()

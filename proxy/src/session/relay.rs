@@ -10,6 +10,8 @@ use crate::io::packet_stream::Taken;
 use crate::io::{PacketStream, StreamError};
 use crate::protocol::Malformed;
 use crate::protocol::packet::{HEADER_LEN, Header};
+use crate::protocol::session_track::{Change, Changes};
+use crate::topology::Topology;
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -46,6 +48,8 @@ pub(super) struct Relay<'a> {
     /// Whether a server's refusal to write is kept from the client, as long as it has got nothing yet: the primary
     /// will answer.
     pub(super) withholds: bool,
+    /// Where writes are made known.
+    pub(super) topology: &'a Topology,
 }
 
 /// ER_OPTION_PREVENTS_STATEMENT, ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION, ER_READ_ONLY_MODE
@@ -95,6 +99,7 @@ impl Relay<'_> {
     ) -> Result<Taken<Progress>, RelayError> {
         let Look { span, progress } = walk.look(bytes, self.seen)?;
         let done = span.end;
+        self.publish_writes();
         if self.withholds && self.seen.error.is_some_and(|code| REFUSALS_TO_WRITE.contains(&code)) {
             self.seen.withheld = true;
             return Ok(Taken { done, value: progress });
@@ -102,6 +107,21 @@ impl Relay<'_> {
         self.withholds &= span.is_empty();
         self.client.write_or_queue(cx, &bytes[span]).map_err(RelayError::Client)?;
         Ok(Taken { done, value: progress })
+    }
+
+    /// Makes a write known before its client can tell anybody of it.
+    fn publish_writes(&mut self) {
+        for (change, _) in Changes::new(&self.seen.track[self.seen.published..]).flatten() {
+            match change {
+                Change::SystemVariable { name: b"last_gtid", value: gtid } | Change::Gtids(gtid)
+                    if !gtid.is_empty() =>
+                {
+                    self.topology.note_write(gtid);
+                }
+                _ => {}
+            }
+        }
+        self.seen.published = self.seen.track.len();
     }
 
     /// Reads once from the server and hands everything that is the client's to the client.

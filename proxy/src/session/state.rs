@@ -229,10 +229,6 @@ impl SessionState {
         }
         let about_session = slot == Slot::Primary || effects.intersects(MAY_SET.with(MAY_HIDE_STATE));
         let reported = about_session && self.observe_report(&seen.track);
-        let may_write = effects.intersects(MAY_HIDE_STATE.with(Effects::MULTI_STATEMENT));
-        if seen.no_report && slot == Slot::Primary && may_write {
-            self.must_ask_last_write();
-        }
         // Of several statements, those before the one that failed have had their effect.
         if seen.error.is_none() || effects.contains(Effects::MULTI_STATEMENT) {
             self.observe_text(effects, reported, seen);
@@ -304,7 +300,7 @@ impl SessionState {
     }
 
     /// A reply without room for a report may have been that of a write.
-    fn must_ask_last_write(&mut self) {
+    pub(super) fn must_ask_last_write(&mut self) {
         if self.dialect.family == ServerFamily::MariaDb {
             self.must_ask("last_gtid");
         }

@@ -24,6 +24,8 @@ pub(super) struct Observation {
     pub(super) prepared: Option<PreparedHead>,
     /// The session-state reports, one behind the other.
     pub(super) track: Vec<u8>,
+    /// How much of them has been looked through for writes.
+    pub(super) published: usize,
     /// What of a report is for the client, if it asked for reports. Not part of the reply: it stays.
     pub(super) wanted: Wanted,
     /// Whether a cursor was left open.
@@ -42,6 +44,7 @@ impl Observation {
     /// Forgets everything, but keeps its memory for the next reply.
     pub(super) fn clear(&mut self) {
         self.track.clear();
+        self.published = 0;
         self.status = None;
         self.error = None;
         self.prepared = None;
