@@ -10,7 +10,7 @@ use crate::protocol::error_code::ServerError;
 use crate::protocol::packet::put_packet;
 use crate::protocol::{CapabilityFlags, response};
 use crate::session::{FIRST_ID, Killer};
-use crate::topology::Topology;
+use crate::topology::{Health, Topology};
 use crate::worker::{self, Accepted, Inbox, Intake, Place, Shared};
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -74,6 +74,7 @@ async fn serve(config: Arc<Config>) -> Result<(), StartError> {
     };
     let (mut desks, threads) = start_workers(&shared, kills)?;
     tokio::task::spawn_local(monitor::run(config.clone(), topology, connector));
+    know_primary(&config, &shared.topology).await;
     announce(&config, desks.len());
 
     let all = Arc::new(AtomicUsize::new(0));
@@ -105,6 +106,17 @@ async fn serve(config: Arc<Config>) -> Result<(), StartError> {
     }
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Waits until the primary's greeting is known, so that the first client is greeted like all others; not for long.
+async fn know_primary(config: &Config, topology: &Topology) {
+    let limit = Duration::from_millis(config.monitor.timeout_ms);
+    let known = async {
+        while topology.primary().identity().is_none() && topology.primary().health() != Health::Down {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let _ = tokio::time::timeout(limit, known).await;
 }
 
 fn acceptor(config: &Config) -> Result<Option<tokio_rustls::TlsAcceptor>, TlsError> {

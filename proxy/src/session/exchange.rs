@@ -171,7 +171,7 @@ impl Session {
     }
 
     pub(super) fn is_up_to_date(&self, slot: Slot) -> bool {
-        let asked = slot == Slot::Primary || self.state.unreported.is_empty();
+        let asked = slot == Slot::Primary || !self.state.must_ask_primary();
         let at = |b: &super::backends::Backend| b.brought.is_up_to(self.state.version);
         asked && self.backends.get(slot).is_some_and(at)
     }
@@ -179,7 +179,7 @@ impl Session {
     /// Queues what brings the connection to the session's state; answers how many replies that will have. `None`:
     /// the plan has another slot now.
     async fn bring(&mut self, plan: &mut Plan) -> Result<Option<Replies>, End> {
-        if plan.slot == Slot::Replica && !self.state.unreported.is_empty() {
+        if plan.slot == Slot::Replica && self.state.must_ask_primary() {
             self.ask_unreported().await;
         }
         let Some(backend) = self.backends.get(plan.slot) else { return Ok(None) };

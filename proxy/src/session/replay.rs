@@ -113,6 +113,10 @@ pub(super) fn replay(
     Ok(replay)
 }
 
+/// How many temporary tables MariaDB has made for the session, by statements or within procedures.
+const TEMPORARY_TABLES: &str = "(SELECT VARIABLE_VALUE FROM information_schema.SESSION_STATUS \
+    WHERE VARIABLE_NAME = 'COM_CREATE_TEMPORARY_TABLE')";
+
 /// What SET NAMES sets.
 const NAMES: [&str; 4] =
     ["character_set_client", "character_set_connection", "character_set_results", "collation_connection"];
@@ -207,15 +211,20 @@ impl Session {
     pub(super) async fn ask_unreported(&mut self) {
         let names = std::mem::take(&mut self.state.unreported);
         let up_to_date = self.is_up_to_date(Slot::Primary);
-        let list: Vec<_> = names.iter().map(|name| format!("@@SESSION.{name}")).collect();
+        let count = self.state.must_count_temporary_tables.then(|| TEMPORARY_TABLES.to_owned());
+        let list: Vec<_> = names.iter().map(|name| format!("@@SESSION.{name}")).chain(count).collect();
         let sql = format!("SELECT {}", list.join(","));
         let values = match self.backends.get_mut(Slot::Primary) {
             Some(backend) => backend.connection.select_row(sql.as_bytes()).await.ok(),
             None => None,
         };
-        let Some(values) = values.filter(|values| values.len() == names.len()) else {
+        let Some(mut values) = values.filter(|values| values.len() == list.len()) else {
             return self.state.give_up();
         };
+        if list.len() > names.len() {
+            let made = values.pop().flatten().unwrap_or_default();
+            self.state.counted_temporary_tables(&made);
+        }
         for (name, value) in names.iter().zip(values) {
             self.state.answered(name, &value.unwrap_or_default());
         }

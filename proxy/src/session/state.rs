@@ -32,6 +32,8 @@ pub(super) struct SessionState {
     pub(super) variables: BTreeMap<String, Variable>,
     /// Variables that were set to something the server did not report.
     pub(super) unreported: Vec<String>,
+    /// Hidden code may have made a temporary table; the primary is asked before the next use of another server.
+    pub(super) must_count_temporary_tables: bool,
     pub(super) version: Version,
     /// Counts the changes of what a statement's text means, whatever connection it is prepared on.
     pub(super) settings: u64,
@@ -119,6 +121,7 @@ impl SessionState {
             schema_since: 0,
             variables: BTreeMap::new(),
             unreported: Vec::new(),
+            must_count_temporary_tables: false,
             version: 0,
             settings: 0,
             last_write: None,
@@ -221,6 +224,10 @@ impl SessionState {
             self.pins.irreplaceable = true;
         }
         // A read changes nothing: what the server reports behind it is about the server.
+        if slot == Slot::Primary && effects.intersects(MAY_HIDE_STATE) {
+            self.observe_hidden(seen);
+        }
+        // A read changes nothing: what the server reports behind it is about the server.
         // Not all is reported that hidden code changes: MariaDB 10.11 tells of a procedure's CREATE TEMPORARY TABLE …
         // SELECT nothing but its GTID. So whatever is reported behind such code may be more.
         let changed = seen.hidden_change || !seen.track.is_empty();
@@ -233,6 +240,22 @@ impl SessionState {
         if seen.error.is_none() || effects.contains(Effects::MULTI_STATEMENT) {
             self.observe_text(effects, reported, seen);
         }
+    }
+
+    /// Code that the text does not show has run.
+    fn observe_hidden(&mut self, seen: &Observation) {
+        match self.dialect.family {
+            // It reports variables by name, but not every temporary table that a procedure makes. It counts them.
+            ServerFamily::MariaDb => self.must_count_temporary_tables = true,
+            // A change that is reported may be any.
+            ServerFamily::MySql => self.pins.unknown |= seen.hidden_change || !seen.track.is_empty(),
+        }
+    }
+
+    /// The server has made this many temporary tables for the session.
+    pub(super) fn counted_temporary_tables(&mut self, made: &[u8]) {
+        self.must_count_temporary_tables = false;
+        self.pins.temporary_table |= made != b"0";
     }
 
     /// Takes in a session-state report; answers whether it named a variable.
@@ -297,6 +320,11 @@ impl SessionState {
         if !self.unreported.iter().any(|n| n == name) {
             self.unreported.push(name.to_owned());
         }
+    }
+
+    /// Whether the primary has to be asked something before another server may be used.
+    pub(super) fn must_ask_primary(&self) -> bool {
+        self.must_count_temporary_tables || !self.unreported.is_empty()
     }
 
     /// A reply without room for a report may have been that of a write.
