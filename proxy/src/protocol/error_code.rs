@@ -119,6 +119,11 @@ impl ServerError {
         Self::new(1153, "08S01", text.into())
     }
 
+    /// A client that compresses although compression is not offered.
+    pub fn compression() -> Self {
+        Self::not_relayed("the compressed protocol", "connect without compression")
+    }
+
     /// ER_UNKNOWN_ERROR, as servers answer an execute after too much long data.
     pub fn long_data_too_long() -> Self {
         let text = "Parameter of prepared statement which is set through mysql_send_long_data() is longer than \

@@ -168,11 +168,16 @@ impl Phase<'_> {
         };
         let payload = if is_tls_request(&first) { self.begin_tls().await? } else { first };
         let mut response = Response::parse(&payload).map_err(|_| self.fail(ServerError::bad_handshake()))?;
+        let compressed = response.capabilities.contains(Flags::CLIENT_COMPRESS);
         response.capabilities &= greeting.capabilities | Flags::CLIENT_LONG_PASSWORD;
         response.mariadb &= greeting.mariadb;
         self.capabilities = response.capabilities;
         if !capability::is_spoken(response.capabilities) {
             return Err(self.fail(ServerError::bad_handshake()));
+        }
+        if compressed {
+            // It was not offered, yet some drivers go on as if it had been.
+            return Err(self.fail(ServerError::compression()));
         }
         if self.context.tls_required() && !self.client.is_private() {
             return Err(self.fail(ServerError::tls_required()));

@@ -223,17 +223,10 @@ impl SessionState {
         if slot == Slot::Primary && effects.intersects(IRREPLACEABLE) {
             self.pins.irreplaceable = true;
         }
-        // A read changes nothing: what the server reports behind it is about the server.
         if slot == Slot::Primary && effects.intersects(MAY_HIDE_STATE) {
             self.observe_hidden(seen);
         }
         // A read changes nothing: what the server reports behind it is about the server.
-        // Not all is reported that hidden code changes: MariaDB 10.11 tells of a procedure's CREATE TEMPORARY TABLE …
-        // SELECT nothing but its GTID. So whatever is reported behind such code may be more.
-        let changed = seen.hidden_change || !seen.track.is_empty();
-        if changed && effects.intersects(MAY_HIDE_STATE) {
-            self.pins.unknown = true;
-        }
         let about_session = slot == Slot::Primary || effects.intersects(MAY_SET.with(MAY_HIDE_STATE));
         let reported = about_session && self.observe_report(&seen.track);
         // Of several statements, those before the one that failed have had their effect.
