@@ -239,7 +239,7 @@ pub(super) const KEYS: &[Key] = &[
     key(
         "limits.classify_bytes",
         "A statement longer than this is not read: it goes to the primary.",
-        Number(1, 1 << 30),
+        Number(1, 16_000_000), // below the length at which a payload goes on in another packet
         |c| c.limits.classify_bytes.to_string(),
     )
     .unit("bytes"),

@@ -269,11 +269,13 @@ impl PacketStream {
         Poll::Ready(Ok(taken.value))
     }
 
-    /// Whether the peer is gone, found while something else is waited for. What it sends meanwhile is kept, up to a
-    /// bound; beyond it the peer is no longer watched.
-    pub fn poll_gone(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+    /// Whether the peer is gone, found while something else is waited for; `half_closed` says whether a peer that will
+    /// send no more counts as gone. What it sends meanwhile is kept, up to a bound; beyond it the peer is no longer
+    /// watched.
+    pub fn poll_gone(&mut self, cx: &mut Context<'_>, half_closed: bool) -> Poll<()> {
         while self.input.len() < READ_AHEAD {
             match ready!(self.poll_fill(cx, READ_AHEAD)) {
+                Ok(0) if !half_closed => return Poll::Pending,
                 Ok(n) if n > 0 => {}
                 _ => return Poll::Ready(()),
             }

@@ -273,7 +273,8 @@ impl Session {
             walked.insert(Walk::new(state, first, client_capabilities).with_statement_id(plan.new_statement));
         let withholds = plan.slot == Slot::Replica && plan.repeatable && plan.whole;
         let topology = &*context.topology;
-        let mut relay = Relay { client, handle, seen, write_timeout, withholds, topology };
+        let ends_with_client = plan.repeatable;
+        let mut relay = Relay { client, handle, seen, write_timeout, withholds, ends_with_client, topology };
         while relay.reply(stream, walk).await? == Progress::LocalInfile {
             if plan.whole {
                 relay.drop_command();

@@ -48,6 +48,9 @@ pub(super) struct Relay<'a> {
     /// Whether a server's refusal to write is kept from the client, as long as it has got nothing yet: the primary
     /// will answer.
     pub(super) withholds: bool,
+    /// Whether a client that has closed its side need not be answered: its read is ended. A write that was sent runs
+    /// to its end, as on one server.
+    pub(super) ends_with_client: bool,
     /// Where writes are made known.
     pub(super) topology: &'a Topology,
 }
@@ -135,8 +138,8 @@ impl Relay<'_> {
         if polled.is_ready() {
             return polled;
         }
-        let Self { client, handle, .. } = self;
-        if client.poll_gone(cx).is_ready() {
+        let Self { client, handle, ends_with_client, .. } = self;
+        if client.poll_gone(cx, *ends_with_client).is_ready() {
             return Poll::Ready(Err(RelayError::Client(StreamError::Closed)));
         }
         handle.poll_signal(cx, |signal| signal == Signal::Kill).map(|_| Err(RelayError::Killed))
