@@ -79,11 +79,13 @@ tests() {
   # Tests and programs in one go: alone, the programs would need other features of the same crates, all built twice.
   stage 'build' cargo build --locked --workspace --bins --tests
   if cargo nextest --version >/dev/null 2>&1; then
-    stage 'tests' cargo nextest run --locked --workspace --no-fail-fast
+    stage 'unit tests' cargo nextest run --locked --workspace --exclude integration-tests --no-fail-fast
     stage 'documentation tests' cargo test --locked --workspace --doc --no-fail-fast
   else
-    stage 'tests' cargo test --locked --workspace --no-fail-fast
+    stage 'unit tests' cargo test --locked --workspace --exclude integration-tests --no-fail-fast
   fi
+  # By cargo's own runner: a process for each theme, so that its tests share one cluster of servers.
+  stage 'integration tests' cargo test --locked --package integration-tests --no-fail-fast
   stage 'docker scripts' docker/check.sh
 }
 

@@ -106,14 +106,15 @@ mod tests {
     fn a_good_file_is_summed_up_after_its_warnings() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("telamon.toml");
-        std::fs::write(&path, crate::config::reference().replace("weight = 0", "weight = 3")).unwrap();
+        std::fs::write(
+            &path,
+            crate::config::reference().replace("\ntimeout_ms = 1000\n", "\ntimeout_ms = 3000\n"),
+        )
+        .unwrap();
         let (config, text) = check(Some(&path)).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), config.warnings.len() + 1);
-        assert!(
-            lines[0].contains("servers[0].weight: has no effect") && lines[0].ends_with("(warning)"),
-            "{text}"
-        );
+        assert!(lines[0].contains("monitor.timeout_ms: ") && lines[0].ends_with("(warning)"), "{text}");
         assert_eq!(lines[1], format!("{}: ok, 1 primary, 2 replicas, 1 user", path.display()));
     }
 

@@ -150,7 +150,7 @@ impl Phase<'_> {
             status: identity.status,
             plugin: self.plugin().name().to_owned(),
         };
-        self.send(&greeting.encode()).await?;
+        self.send(&greeting.encode()).await.map_err(|_| End::Silent)?;
         let response = self.response(&greeting).await?;
         self.authenticate(&response, nonce).await
     }
@@ -159,7 +159,7 @@ impl Phase<'_> {
     async fn response(&mut self, greeting: &Greeting) -> Result<Response, End> {
         let first = match self.client.read_packet(MAX_PACKET).await {
             Ok(payload) => payload,
-            Err(StreamError::Closed) => return Err(End::Silent),
+            Err(StreamError::Closed | StreamError::Io(_)) => return Err(End::Silent),
             // Whatever this is, it does not speak the protocol: MySQL's answer to that is 1043.
             Err(StreamError::OutOfOrder | StreamError::TooLong(_)) => {
                 return Err(self.fail(ServerError::bad_handshake()));
