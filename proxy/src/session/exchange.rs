@@ -138,6 +138,7 @@ impl Session {
         match self.send_and_relay(plan, replies, &mut walk).await {
             Ok(Replayed::Done) if self.seen.withheld => {
                 self.handle.set_running(None);
+                plan.repeatable = false; // it writes, whatever its text says
                 plan.slot = Slot::Primary;
                 return Ok(Attempt::Again);
             }
