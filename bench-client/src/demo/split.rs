@@ -110,8 +110,11 @@ pub(super) struct Proxied {
     pub(super) received: Vec<(Role, Counts)>,
 }
 
-/// A monitor asks the servers too, so shares are judged to one in a hundred; writes are judged exactly.
+/// A monitor asks the servers too, so shares are judged to one in a hundred.
 const TOLERANCE: u64 = 100;
+/// A server counts a statement when it is over, which is after its reply: of each thread's last one it may not have
+/// done so when it is asked.
+const LATE: u64 = 8;
 
 /// Why this workload does not show a split; None where it does.
 #[must_use]
@@ -130,7 +133,7 @@ pub(super) fn objection(proxied: &Proxied) -> Option<String> {
     if replicas.writes > 0 {
         return Some(format!("{name}: replicas counted {} writes", thousands(replicas.writes)));
     }
-    if primary.writes != sent.writes {
+    if primary.writes.abs_diff(sent.writes) > sent.writes / TOLERANCE + LATE {
         let (got, sent) = (thousands(primary.writes), thousands(sent.writes));
         return Some(format!("{name}: the primary counted {got} writes of {sent} sent"));
     }
@@ -172,7 +175,7 @@ mod tests {
             assert!(text.contains(words), "{text}");
         };
         says(false, [(0, 39), (500, 1), (500, 0)], "replicas counted 1 writes");
-        says(false, [(0, 39), (500, 0), (500, 0)], "the primary counted 39 writes of 40");
+        says(false, [(0, 20), (500, 0), (500, 0)], "the primary counted 20 writes of 40");
         says(false, [(1000, 40), (2, 0), (2, 0)], "the replicas counted 4 reads of 1,000");
         says(true, [(500, 40), (250, 0), (250, 0)], "the primary counted 500 reads");
         says(false, [(0, 40), (1000, 0), (2, 0)], "one replica had less");
