@@ -51,11 +51,13 @@ pub fn check(named: Option<&Path>) -> Result<(Config, String), ConfigErrors> {
     let warnings: String =
         config.warnings.iter().map(|warning| format!("{path}{warning} (warning)\n")).collect();
     let primaries = config.servers.iter().filter(|server| server.role == Role::Primary).count();
+    let rules = config.rules.iter().filter(|rule| rule.rule.enabled).count();
     let text = format!(
-        "{warnings}{path}: ok, {}, {}, {}\n",
+        "{warnings}{path}: ok, {}, {}, {}{}\n",
         counted(primaries, "primary", "primaries"),
         counted(config.replicas().count(), "replica", "replicas"),
-        counted(config.users.len(), "user", "users")
+        counted(config.users.len(), "user", "users"),
+        if rules == 0 { String::new() } else { format!(", {}", counted(rules, "rule", "rules")) }
     );
     Ok((config, text))
 }

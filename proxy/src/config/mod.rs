@@ -11,9 +11,11 @@ mod load;
 mod problem;
 mod reader;
 mod reference;
+mod rules;
 mod secret;
 mod suggest;
 mod validate;
+mod validate_rules;
 mod words;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -23,6 +25,7 @@ pub use address::{ClientAddress, ListenAddress, ServerAddress};
 pub use load::default_path;
 pub use problem::{ConfigErrors, Problem};
 pub use reference::reference;
+pub use rules::{Firewall, FirewallMode, Rule};
 pub use secret::Secret;
 
 /// All that a configuration file can say.
@@ -38,6 +41,10 @@ pub struct Config {
     pub users: Vec<User>,
     /// Where statements go.
     pub routing: Routing,
+    /// Which of them go elsewhere, in the order of decision.
+    pub rules: Vec<Rule>,
+    /// Which of them are refused.
+    pub firewall: Firewall,
     /// Connections to servers.
     pub pool: Pool,
     /// Connections of clients.
@@ -62,6 +69,8 @@ impl Default for Config {
             servers: Vec::new(),
             users: Vec::new(),
             routing: Routing::default(),
+            rules: Vec::new(),
+            firewall: Firewall::default(),
             pool: Pool::default(),
             client: Client::default(),
             limits: Limits::default(),

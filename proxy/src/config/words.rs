@@ -1,6 +1,7 @@
 //! Values that are one word out of a few: the one list that reading, advice and the reference share.
 
-use super::{Consistency, Fallback, LogFormat, LogLevel, Role, TlsClientMode, TlsServerMode};
+use super::{Consistency, Fallback, FirewallMode, LogFormat, LogLevel, Role, TlsClientMode, TlsServerMode};
+use crate::routing::StatementKind;
 
 /// A type whose values are written as words.
 pub(super) trait Word: Copy + PartialEq + 'static {
@@ -34,6 +35,22 @@ impl Word for Fallback {
 impl Word for Consistency {
     const WORDS: &'static [(&'static str, Self)] =
         &[("none", Self::None), ("session", Self::Session), ("global", Self::Global)];
+}
+
+impl Word for FirewallMode {
+    const WORDS: &'static [(&'static str, Self)] = &[("off", Self::Off), ("reject", Self::Reject)];
+}
+
+impl Word for StatementKind {
+    const WORDS: &'static [(&'static str, Self)] = &{
+        let mut words = [("", Self::Read); Self::ALL.len()];
+        let mut at = 0;
+        while at < words.len() {
+            words[at] = (Self::ALL[at].as_str(), Self::ALL[at]);
+            at += 1;
+        }
+        words
+    };
 }
 
 impl Word for TlsClientMode {
@@ -76,4 +93,13 @@ macro_rules! display_as_word {
     )*};
 }
 
-display_as_word!(Role, Consistency, Fallback, TlsClientMode, TlsServerMode, LogLevel, LogFormat);
+display_as_word!(
+    Role,
+    Consistency,
+    Fallback,
+    FirewallMode,
+    TlsClientMode,
+    TlsServerMode,
+    LogLevel,
+    LogFormat
+);

@@ -6,7 +6,9 @@
 
 use super::class::{Reason, StatementClass, StatementKind};
 use super::dialect::Dialect;
+use super::firewall;
 use super::read::{Reading, read};
+use super::rules::RuleSet;
 use super::scan::scan;
 use super::tree;
 
@@ -35,6 +37,8 @@ pub(super) fn classify_scanned(sql: &[u8], dialect: &Dialect, fingerprint: u64) 
         tables: verdict.tables,
         schema: reading.schema,
         kill: reading.kill,
+        hazards: firewall::hazards(sql, dialect),
+        rules: RuleSet::default(),
     }
 }
 

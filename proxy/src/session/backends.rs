@@ -7,6 +7,7 @@ use crate::backend::{Account, ConnectError, Connection};
 use crate::config::Fallback;
 use crate::protocol::error_code::ServerError;
 use crate::protocol::{StatusFlags, response};
+use crate::routing::RuleId;
 use crate::topology::{Health, Server};
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,6 +42,8 @@ pub(super) struct Backends {
     replica: Option<Backend>,
     /// The server whose turn it was when the session's first read came.
     reader: Option<usize>,
+    /// The rule whose label limits the choice for the read at hand.
+    pub(super) wanted: Option<RuleId>,
 }
 
 impl Backends {
@@ -173,15 +176,41 @@ impl Session {
         }
     }
 
-    /// The connection for a read: to the server whose turn it is, which may be the primary where it has a weight.
-    pub(super) fn read_slot(&mut self) -> Slot {
-        let topology = &self.context.topology;
-        if self.backends.replica.is_some() {
-            return Slot::Replica;
+    /// The label that the server of the read at hand must have.
+    fn wanted_label(&self) -> Option<&str> {
+        self.backends.wanted.and_then(|rule| self.context.rules.label(rule))
+    }
+
+    /// Whether the server may answer the read at hand. One of weight 0 only answers what a label sends there.
+    fn is_wanted(&self, index: usize) -> bool {
+        let server = &self.context.topology.servers()[index];
+        self.wanted_label().map_or(server.weight > 0, |label| server.has_label(label))
+    }
+
+    /// The servers that may answer the read at hand, with their weights.
+    fn readers(&self) -> Vec<(usize, u32)> {
+        match self.wanted_label() {
+            Some(label) => self.context.topology.labelled(label).collect(),
+            None => self.context.topology.readable().collect(),
         }
-        let stays = |index: &usize| topology.servers()[*index].is_readable();
+    }
+
+    /// The connection for a read: to the server whose turn it is, which may be the primary where it has a weight, or
+    /// the label of the rule that the read follows.
+    pub(super) fn read_slot(&mut self, wanted: Option<RuleId>) -> Slot {
+        self.backends.wanted = wanted;
+        if let Some(replica) = &self.backends.replica {
+            // A cursor ends with its connection.
+            if self.is_wanted(replica.connection.server().index) || self.statements.has_cursor(Slot::Replica)
+            {
+                return Slot::Replica;
+            }
+            self.backends.drop_slot(Slot::Replica);
+        }
+        let topology = &self.context.topology;
+        let stays = |index: &usize| topology.servers()[*index].is_readable() && self.is_wanted(*index);
         if self.backends.reader.filter(stays).is_none() {
-            let usable: Vec<_> = topology.readable().collect();
+            let usable = self.readers();
             self.backends.reader = self.context.balancer.borrow_mut().choose(&usable);
         }
         match self.backends.reader {
@@ -197,7 +226,7 @@ impl Session {
         let mut next = self.backends.reader.take();
         loop {
             let may = |index: &usize| *index != topology.primary().index && !tried.contains(index);
-            let usable: Vec<_> = topology.readable().filter(|(index, _)| may(index)).collect();
+            let usable: Vec<_> = self.readers().into_iter().filter(|(index, _)| may(index)).collect();
             let choice = next.take().filter(may);
             let Some(index) = choice.or_else(|| self.context.balancer.borrow_mut().choose(&usable)) else {
                 return Err(self.no_replica());

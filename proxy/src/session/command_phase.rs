@@ -18,10 +18,7 @@ use crate::protocol::handshake::ChangeUser;
 use crate::protocol::packet::{HEADER_LEN, Header};
 use crate::protocol::response;
 use crate::protocol::session_track::Wanted;
-use crate::routing::{
-    Effects, Fallback, Hint, KillTarget, PinReason, ReplicaFacts, RouteReason, StatementClass, StatementKind,
-    Target, route,
-};
+use crate::routing::{Effects, KillTarget, StatementClass, StatementKind};
 use crate::topology::Health;
 use std::rc::Rc;
 use std::task::Poll;
@@ -38,6 +35,7 @@ impl Session {
     pub(super) fn new(context: Rc<Context>, handle: Rc<Handle>, client: PacketStream, who: Client) -> Self {
         let state = fresh_state(&context, &who);
         let (statements, backends) = (StatementMap::default(), super::Backends::default());
+        let rules = super::route::rules_for(&context, &who);
         Self {
             context,
             handle,
@@ -46,6 +44,7 @@ impl Session {
             state,
             statements,
             backends,
+            rules,
             seen: super::Observation::default(),
         }
     }
@@ -169,14 +168,21 @@ impl Session {
 
     /// COM_QUERY.
     async fn query(&mut self, whole: bool) -> Result<(), End> {
-        let (class, hint) = if whole { self.classify(&self.payload()[1..]) } else { (unread(), None) };
+        let (class, hint) = match whole {
+            true => self.classify(&self.payload()[1..]),
+            false => (self.context.classes.borrow().unread(), None),
+        };
+        let verdict = self.judge(&class, &self.payload()[1..]);
+        if let Some(error) = self.refusal(&class, verdict) {
+            return self.answer_error(&error).await;
+        }
         if let Some(KillTarget { connection_id: Some(id), query_only }) = class.kill {
             let kill = if query_only { Kill::Query } else { Kill::Connection };
             if let Some(payload) = self.kill(id, kill).await {
                 return self.answer(&payload).await;
             }
         }
-        let slot = self.slot_for(&class, hint, asks_insert_id(&class, self.payload()));
+        let slot = self.slot_for(&class, hint, verdict, asks_insert_id(&class, self.payload()));
         let schema = class.schema.clone();
         let plan = Plan { effects: class.effects, whole, ..Plan::new(slot, Command::Query) };
         let repeatable = class.kind.is_repeatable();
@@ -188,44 +194,6 @@ impl Session {
         self.exchange(Plan { repeatable, schema, ..plan }).await?;
         self.tracking_changed(&tracking).await;
         if released && self.seen.error.is_none() { Err(End::Released) } else { Ok(()) }
-    }
-
-    /// The class of a statement's text, in the session's dialect.
-    pub(super) fn classify(&self, sql: &[u8]) -> (Rc<StatementClass>, Option<Hint>) {
-        self.context.classes.borrow_mut().classify(sql, &self.state.dialect)
-    }
-
-    /// The connection that a statement goes to; `insert_id` says whether it asks for the last insert id.
-    pub(super) fn slot_for(&mut self, class: &StatementClass, hint: Option<Hint>, insert_id: bool) -> Slot {
-        let fallback = match self.context.config.routing.fallback {
-            crate::config::Fallback::Primary => Fallback::Primary,
-            crate::config::Fallback::Error => Fallback::Error,
-        };
-        let usable = self.context.topology.readable().count();
-        let decided = route(class, hint, &self.state.facts(), &ReplicaFacts { usable, fallback });
-        tracing::trace!(session = self.handle.id(), target = %decided.target, reason = %decided.reason, "routed");
-        match (decided.target, decided.reason) {
-            (Target::Primary, _) => Slot::Primary,
-            // Inside it the client may do things that a replica's connection cannot do for the session: begin another
-            // transaction, run DDL, take locks, set variables.
-            (Target::Replica, RouteReason::ReadOnlyTransaction) => Slot::Primary,
-            (Target::Replica, _) => self.read_slot(),
-            // With no replica, opening one finds the error that routing.fallback asks for.
-            (Target::Own, _) => Slot::Replica,
-            (Target::Held, RouteReason::Held(PinReason::LastStatement)) => self.previous_slot(insert_id),
-            (Target::Held, _) => Slot::Primary,
-        }
-    }
-
-    /// Where the answer to a question about the previous statement is. Insert ids come from the primary alone.
-    fn previous_slot(&self, insert_id: bool) -> Slot {
-        let slot = self.state.previous;
-        if insert_id || self.backends.get(slot).is_none() { Slot::Primary } else { slot }
-    }
-
-    /// The connection for a command that only reads and has no text.
-    fn slot_for_read(&mut self) -> Slot {
-        if self.state.held().is_some() { Slot::Primary } else { self.read_slot() }
     }
 
     /// COM_INIT_DB.
@@ -314,6 +282,7 @@ impl Session {
         let Self { context, handle, client, who, .. } = self;
         let who = connection_phase::change_user(context, handle, client, who, change).await?;
         self.who = who;
+        self.rules = super::route::rules_for(&self.context, &self.who);
         self.state = fresh_state(&self.context, &self.who);
         self.begin().await
     }
@@ -327,11 +296,6 @@ fn fresh_state(context: &Context, who: &Client) -> SessionState {
         state.wrote(&gtid);
     }
     state
-}
-
-/// The class of a text too long to be read: nothing is known of it.
-fn unread() -> Rc<StatementClass> {
-    Rc::new(StatementClass::not_read())
 }
 
 /// Whether a question about the previous statement is about its insert id.

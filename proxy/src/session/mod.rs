@@ -15,6 +15,7 @@ mod kill;
 mod prepared;
 mod relay;
 mod replay;
+mod route;
 mod state;
 mod statement_map;
 mod walk;
@@ -25,6 +26,7 @@ pub use kill::{FIRST_ID, KillAnswer, KillRequest, Killer, Running};
 
 use crate::io::{PacketStream, Socket};
 use crate::protocol::CapabilityFlags;
+use crate::routing::RuleSet;
 use backends::Backends;
 use connection_phase::Client;
 use end::End;
@@ -47,6 +49,8 @@ pub(crate) struct Session {
     state: SessionState,
     statements: StatementMap,
     backends: Backends,
+    /// The rules for this user and client.
+    rules: RuleSet,
     /// What the last reply said.
     seen: Observation,
 }

@@ -14,6 +14,7 @@ use crate::protocol::error_code::ServerError;
 use crate::protocol::packet::{HEADER_LEN, Header};
 use crate::protocol::prepared_statement::{Execute, long_data, set_statement_id, statement_id};
 use crate::protocol::{StatusFlags, response};
+use crate::routing::Asked;
 
 /// A parameter's bitmap bit, flag and types are at most this long: 65535 parameters.
 const MAX_EXECUTE_HEAD: usize = 10 + 8192 + 1 + 2 * 65535;
@@ -33,7 +34,11 @@ impl Session {
         }
         let sql = self.payload()[1..].to_vec();
         let (class, hint) = self.classify(&sql);
-        let slot = self.slot_for(&class, hint, asks_insert_id(&class, &sql));
+        let verdict = self.judge(&class, &sql);
+        if let Some(error) = self.refusal(&class, verdict) {
+            return self.answer_error(&error).await;
+        }
+        let slot = self.slot_for(&class, hint, verdict, asks_insert_id(&class, &sql));
         let id = self.statements.next_id();
         let repeatable = class.kind.is_repeatable();
         let plan = Plan { repeatable, new_statement: Some(id), ..Plan::new(slot, Command::StmtPrepare) };
@@ -66,7 +71,10 @@ impl Session {
         }
         let (class, hint, parameters) = (statement.class.clone(), statement.hint, statement.parameters);
         let insert_id = asks_insert_id(&class, &statement.sql);
-        let (settings, on_replica) = (statement.settings, statement.on(Slot::Replica).is_some());
+        let settings = statement.settings;
+        // In the schema that its unqualified names belong to.
+        let asked = Asked { class: &class, text: None, schema: statement.schema.as_deref() };
+        let verdict = self.context.rules.judge(&asked, &self.rules);
         let Ok(head) = Execute::parse(self.payload(), parameters) else {
             let error = match self.context.topology.identity().product() {
                 "MariaDB" => ServerError::wrong_arguments("mysqld_stmt_execute"),
@@ -75,7 +83,12 @@ impl Session {
             return self.answer_error(&error).await;
         };
         let shape = if head.cursor == 0 { ReplyShape::Results } else { ReplyShape::ResultsOrCursor };
-        let mut slot = self.slot_for(&class, hint, insert_id);
+        if let Some(error) = self.refusal(&class, verdict) {
+            return self.answer_error(&error).await;
+        }
+        let mut slot = self.slot_for(&class, hint, verdict, insert_id);
+        let on_replica = self.backends.get(Slot::Replica).is_some()
+            && self.statements.get_mut(id).is_some_and(|statement| statement.on(Slot::Replica).is_some());
         if slot == Slot::Replica && !on_replica && settings != self.state.settings {
             slot = Slot::Primary; // prepared there now, its text would mean something else
         }

@@ -140,6 +140,11 @@ impl StatementMap {
         lacking.map(|(id, _)| *id).collect()
     }
 
+    /// Whether a cursor is open on the connection in `slot`.
+    pub(super) fn has_cursor(&self, slot: Slot) -> bool {
+        self.statements.values().any(|statement| statement.cursor == Some(slot))
+    }
+
     pub(super) fn remove(&mut self, id: u32) -> Option<Statement> {
         self.statements.remove(&self.named(id))
     }
