@@ -4,7 +4,7 @@
 //!
 //! | room | what | may use |
 //! |---|---|---|
-//! | [`config`] | the TOML file, typed | nothing of ours |
+//! | [`config`] | the TOML file, typed | the words of `routing` |
 //! | [`protocol`] | bytes ↔ values | nothing of ours |
 //! | [`io`] | sockets ↔ packets | `protocol` |
 //! | [`topology`] | what is known of the servers | `config`, `protocol` |

@@ -2,7 +2,8 @@
 //!
 //! This file holds the types, and their `Default` is the only home of default values. `file` says which key fills
 //! which field, `reader` how a value of the right type is taken from the file, `validate` what must hold between
-//! keys, `keys` and `reference` what each key means. The room knows nothing of sockets, servers or sessions.
+//! keys, `keys` and `reference` what each key means. Of other rooms it knows
+//! `routing`'s words for rules; nothing of sockets, servers or sessions.
 
 mod address;
 mod file;

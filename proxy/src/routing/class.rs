@@ -229,7 +229,8 @@ pub struct StatementClass {
     /// Hash of the text without its literals, blanks, comments and the case of unquoted words. Stable
     /// across runs and processes of one version of Telamon.
     pub fingerprint: u64,
-    /// The tables named, where the parser could follow the text; empty does not mean "none".
+    /// The tables named: of a read that the parser could follow just those, of others whatever stands in a place for
+    /// tables. Of a text that is not looked at, none.
     pub tables: Vec<TableName>,
     /// The schema of `USE`.
     pub schema: Option<Box<[u8]>>,

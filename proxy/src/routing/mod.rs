@@ -27,6 +27,7 @@ mod scan;
 mod set;
 mod show;
 mod structure;
+mod tables;
 mod tree;
 mod variables;
 

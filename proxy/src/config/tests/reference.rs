@@ -67,6 +67,14 @@ fn the_example_of_weights_is_good() {
 }
 
 #[test]
+fn the_example_of_rules_is_good() {
+    let text = include_str!("../../../../config/examples/rules.toml");
+    let config = Config::parse(text, |_| Some("x".to_owned())).unwrap_or_else(|errors| panic!("{errors}"));
+    assert_eq!(config.rules.len(), 4);
+    assert!(config.warnings.is_empty(), "{:?}", config.warnings);
+}
+
+#[test]
 fn the_example_of_tls_lacks_only_the_files_it_names() {
     let text = include_str!("../../../../config/examples/tls.toml");
     let lines = problems(text);
