@@ -19,6 +19,16 @@ pub(super) fn rules_for(context: &Context, who: &Client) -> RuleSet {
     context.rules.chosen(meant.map(|(at, _)| at))
 }
 
+/// Where a routed statement runs.
+pub fn runs_on(decided: &Route) -> Target {
+    match (decided.target, decided.reason) {
+        // Inside it the client may do things that a replica's connection cannot do for the session: begin another
+        // transaction, run DDL, take locks, set variables.
+        (Target::Replica, RouteReason::ReadOnlyTransaction) => Target::Primary,
+        (target, _) => target,
+    }
+}
+
 impl Session {
     /// The class of a statement's text, in the session's dialect.
     pub(super) fn classify(&self, sql: &[u8]) -> (Rc<StatementClass>, Option<Hint>) {
@@ -60,14 +70,13 @@ impl Session {
             Some(label) => self.context.topology.labelled(label).count(),
             None => self.context.topology.readable().count(),
         };
-        let decided = route(class, hint, &self.state.facts(), &ReplicaFacts { usable, fallback }, verdict);
+        let mut decided =
+            route(class, hint, &self.state.facts(), &ReplicaFacts { usable, fallback }, verdict);
+        decided.target = runs_on(&decided);
         self.note(&decided, verdict);
         let labelled = labelled.filter(|_| !decided.rule_ignored);
         match (decided.target, decided.reason) {
             (Target::Primary, _) => Slot::Primary,
-            // Inside it the client may do things that a replica's connection cannot do for the session: begin another
-            // transaction, run DDL, take locks, set variables.
-            (Target::Replica, RouteReason::ReadOnlyTransaction) => Slot::Primary,
             (Target::Replica, _) => self.read_slot(labelled),
             // With no replica, opening one finds the error that routing.fallback asks for.
             (Target::Own, _) => {
