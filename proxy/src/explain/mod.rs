@@ -93,16 +93,11 @@ pub(crate) struct Explained<'a> {
     pub(crate) sql: &'a [u8],
     pub(crate) class: Rc<StatementClass>,
     pub(crate) route: Route,
-    /// The name of the rule that matches, of the firewall's too.
+    /// The first rule that matches, of the firewall's too.
+    pub(crate) matching_rule: Option<&'a str>,
+    /// The rule that had its way.
     pub(crate) rule: Option<&'a str>,
     pub(crate) dialect: Dialect,
-}
-
-impl Explained<'_> {
-    /// The rule that decided.
-    pub(crate) fn decisive_rule(&self) -> Option<&str> {
-        self.rule.filter(|_| !self.route.rule_ignored)
-    }
 }
 
 struct Explainer {
@@ -147,7 +142,8 @@ impl Explainer {
         };
         let mut route = route(&class, hint, &session.facts(), &ReplicaFacts { usable, fallback }, verdict);
         route.target = runs_on(&route);
-        Explained { sql, class, route, rule: self.rules.name(verdict), dialect }
+        let (matching_rule, rule) = (self.rules.name(verdict), self.rules.deciding(verdict, &route));
+        Explained { sql, class, route, matching_rule, rule, dialect }
     }
 
     fn classify(&self, sql: &[u8], dialect: &Dialect) -> (Rc<StatementClass>, Option<Hint>) {

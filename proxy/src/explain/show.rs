@@ -29,7 +29,7 @@ pub(super) fn json(explained: &Explained<'_>, out: &mut impl Write) -> io::Resul
         target: explained.route.target.as_str(),
         class: explained.class.kind.as_str(),
         reason: explained.route.reason.as_str(),
-        rule: explained.decisive_rule(),
+        rule: explained.rule,
         effects: explained.class.effects.names().collect(),
     };
     serde_json::to_writer(&mut *out, &object)?;
@@ -39,12 +39,13 @@ pub(super) fn json(explained: &Explained<'_>, out: &mut impl Write) -> io::Resul
 /// Writes the statement as a paragraph, behind an empty line where it is not the `first`.
 pub(super) fn text(explained: &Explained<'_>, first: bool, out: &mut impl Write) -> io::Result<()> {
     let Explained { sql, class, route, .. } = explained;
-    let rule = match explained.rule {
-        Some(name) if route.rule_ignored => {
-            format!("{name} matches, but the statement may not go where it wishes")
+    let rule = match (explained.rule, explained.matching_rule) {
+        (Some(name), _) => name.to_owned(),
+        (None, Some(name)) if route.rule_ignored => {
+            format!("- ({name} matches, but the statement may not go where it wishes)")
         }
-        Some(name) => name.to_owned(),
-        None => "-".to_owned(),
+        (None, Some(name)) => format!("- ({name} matches, but did not decide)"),
+        (None, None) => "-".to_owned(),
     };
     let effects: Vec<_> = class.effects.names().collect();
     let effects = if effects.is_empty() { "-".to_owned() } else { effects.join(", ") };

@@ -51,7 +51,7 @@ impl Summary {
             fingerprint: explained.class.fingerprint,
             target: route.target,
             reason: route.reason,
-            rule: explained.decisive_rule().map(Into::into),
+            rule: explained.rule.map(Into::into),
         };
         if let Some(line) = self.lines.get_mut(&key) {
             line.count += 1;

@@ -135,7 +135,7 @@ fn rules_hold_for_the_user_schema_and_servers_of_the_options() {
     assert_eq!(reason(&["--user", "batch", "SELECT 1"]), "\"rule\"");
     let ignored = explained(&rules, &["INSERT INTO orders VALUES (1)"]);
     assert!(
-        ignored.contains("rule         reports matches, but the statement may not go where it wishes"),
+        ignored.contains("rule         - (reports matches, but the statement may not go where it wishes)"),
         "{ignored}"
     );
     let alone = CLUSTER.replace("role = \"replica\"", "role = \"replica\"\nweight = 0");

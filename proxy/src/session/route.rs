@@ -96,7 +96,7 @@ impl Session {
             session = id,
             target = %decided.target,
             reason = %decided.reason,
-            rule = rules.name(verdict),
+            rule = rules.deciding(verdict, decided),
             "routed"
         );
         if rules.count(verdict, !decided.rule_ignored) {

@@ -20,6 +20,7 @@ use regex::bytes::RegexSet;
 
 use super::class::StatementClass;
 use super::dialect::Dialect;
+use super::facts::{Route, RouteReason};
 use super::firewall::{self, Hazard, Hazards};
 use super::normal::normal_form;
 
@@ -242,7 +243,18 @@ impl Rules {
         }
     }
 
-    /// What `explain` and traces call the rule of a verdict.
+    /// The rule that had its way in a route: none where a pin, a hint or the class decided.
+    #[must_use]
+    pub fn deciding(&self, verdict: Verdict, route: &Route) -> Option<&str> {
+        let allows = matches!(verdict, Verdict::Rule(_, Wish::Allow));
+        let decides = matches!(
+            route.reason,
+            RouteReason::Rule(_) | RouteReason::Firewall(_) | RouteReason::NoUsableReplica
+        );
+        self.name(verdict).filter(|_| allows || decides && !route.rule_ignored)
+    }
+
+    /// What `explain` and warnings call the rule of a verdict.
     #[must_use]
     pub fn name(&self, verdict: Verdict) -> Option<&str> {
         match verdict {
