@@ -8,6 +8,7 @@
 mod address;
 mod file;
 mod keys;
+mod keys_rules;
 mod load;
 mod problem;
 mod reader;

@@ -25,7 +25,7 @@ pub struct ExplainArgs {
     /// Statements that the summary of a log lists at the most
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub most: usize,
-    /// Account whose rules hold; a log names it itself [default: the first of [[users]]]
+    /// Account whose rules hold; a log names it itself [default: the first of `users`]
     #[arg(long, value_name = "NAME")]
     pub user: Option<String>,
     /// Address of the client, for rules; a log names it itself

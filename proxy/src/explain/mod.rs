@@ -2,7 +2,7 @@
 //!
 //! Statements come from the command line, from standard input or from a server's log; each is classified,
 //! judged by the configuration's rules and routed by the very functions that sessions use. What a session
-//! would know from its server ([`Simulated`]) is taken from the statements' text, as far as that tells.
+//! would know from its server (`Simulated`) is taken from the statements' text, as far as that tells.
 
 mod args;
 mod lines;

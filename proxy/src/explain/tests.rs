@@ -200,6 +200,10 @@ fn a_session_is_followed_as_far_as_its_text_tells() {
         ),
         (&["/*replica*/ SELECT 1", "SHOW WARNINGS", ""], "replica hint|held last_statement|primary empty"),
         (&["START TRANSACTION READ ONLY", "SELECT 1"], "primary read_only_transaction|held transaction"),
+        (
+            &["COMMIT; BEGIN", "SELECT 1", "BEGIN; COMMIT", "SELECT 1"],
+            "primary transaction_control|held transaction|held transaction|replica proved_read",
+        ),
     ] {
         assert_eq!(session(line).join("|"), expected, "{line:?}");
     }

@@ -325,6 +325,27 @@ mod tests {
     }
 
     #[test]
+    fn a_label_means_its_servers_that_answer_whatever_their_weight_and_role() {
+        let mut config = config::Config::default();
+        for (name, role, weight, labels) in [
+            ("a", Role::Primary, 0, "x"),
+            ("b", Role::Replica, 0, "x"),
+            ("c", Role::Replica, 3, "x"),
+            ("d", Role::Replica, 1, "y"),
+        ] {
+            let address = ServerAddress::Tcp { host: name.to_owned(), port: 3306 };
+            let (name, labels) = (name.to_owned(), vec![labels.to_owned()]);
+            config.servers.push(config::Server { name, address, role, weight, labels });
+        }
+        let cluster = Topology::new(&config);
+        assert_eq!(cluster.labelled("x").collect::<Vec<_>>(), [(0, 1), (1, 1), (2, 3)]);
+        assert_eq!(cluster.labelled("z").count(), 0);
+        cluster.servers()[1].set_health(Health::Down);
+        cluster.servers()[2].note_behind();
+        assert_eq!(cluster.labelled("x").collect::<Vec<_>>(), [(0, 1)]);
+    }
+
+    #[test]
     fn a_replica_that_was_waited_for_in_vain_is_left_alone_for_a_while() {
         let cluster = cluster();
         cluster.servers()[1].note_behind();
