@@ -1,6 +1,6 @@
 //! Values that are one word out of a few: the one list that reading, advice and the reference share.
 
-use super::{Consistency, Fallback, LogFormat, LogLevel, Role, TlsClientMode, TlsServerMode};
+use super::{Consistency, Fallback, LogFormat, LogLevel, PoolMode, Role, TlsClientMode, TlsServerMode};
 
 /// A type whose values are written as words.
 pub(super) trait Word: Copy + PartialEq + 'static {
@@ -34,6 +34,11 @@ impl Word for Fallback {
 impl Word for Consistency {
     const WORDS: &'static [(&'static str, Self)] =
         &[("none", Self::None), ("session", Self::Session), ("global", Self::Global)];
+}
+
+impl Word for PoolMode {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("transaction", Self::Transaction), ("session", Self::Session)];
 }
 
 impl Word for TlsClientMode {
@@ -76,4 +81,4 @@ macro_rules! display_as_word {
     )*};
 }
 
-display_as_word!(Role, Consistency, Fallback, TlsClientMode, TlsServerMode, LogLevel, LogFormat);
+display_as_word!(Role, Consistency, Fallback, PoolMode, TlsClientMode, TlsServerMode, LogLevel, LogFormat);

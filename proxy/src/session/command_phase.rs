@@ -10,6 +10,8 @@ use super::handle::{Handle, Signal};
 use super::kill::Kill;
 use super::state::SessionState;
 use super::statement_map::StatementMap;
+use crate::backend::Account;
+use crate::config::PoolMode;
 use crate::io::buffers::READ_LEN;
 use crate::io::{PacketStream, StreamError};
 use crate::protocol::command::Command;
@@ -37,17 +39,10 @@ struct Next {
 impl Session {
     pub(super) fn new(context: Rc<Context>, handle: Rc<Handle>, client: PacketStream, who: Client) -> Self {
         let state = fresh_state(&context, &who);
+        let group = group_of(&context, &who.account);
         let (statements, backends) = (StatementMap::default(), super::Backends::default());
-        Self {
-            context,
-            handle,
-            client,
-            who,
-            state,
-            statements,
-            backends,
-            seen: super::Observation::default(),
-        }
+        let seen = super::Observation::default();
+        Self { context, handle, client, who, group, state, statements, backends, seen }
     }
 
     /// Enters the schema that the client asked for, and tells it that it is logged in.
@@ -55,8 +50,8 @@ impl Session {
         let topology = &self.context.topology;
         // While there is no primary, reads go on: the schema is entered where the first of them runs.
         let only_reads = topology.primary().health() == Health::Down && topology.readable().next().is_some();
-        if self.state.schema.is_some() && !only_reads {
-            match self.open(Slot::Primary).await {
+        if self.state.schema().is_some() && !only_reads {
+            match self.enter_schema().await {
                 Ok(()) => {}
                 Err(NoBackend::Answer(payload)) => {
                     self.client.queue_packet(&payload);
@@ -66,6 +61,7 @@ impl Session {
                 Err(NoBackend::End(end)) => return Err(end),
                 Err(NoBackend::UsePrimary) => {}
             }
+            self.release().await;
         }
         self.client.queue_packet(&response::ok(self.state.status));
         Ok(self.client.flush_within(self.write_timeout()).await?)
@@ -81,6 +77,7 @@ impl Session {
             if let Err(end) = served {
                 return end;
             }
+            self.release().await;
         }
     }
 
@@ -176,15 +173,14 @@ impl Session {
                 return self.answer(&payload).await;
             }
         }
-        let slot = self.slot_for(&class, hint, asks_insert_id(&class, self.payload()));
+        let asks = Asks::of(&class, self.payload());
+        let slot = self.slot_for(&class, hint, asks.only_insert_id);
         let schema = class.schema.clone();
         let plan = Plan { effects: class.effects, whole, ..Plan::new(slot, Command::Query) };
         let repeatable = class.kind.is_repeatable();
         let released = class.effects.contains(Effects::ENDS_SESSION);
-        if class.effects.contains(Effects::SETS_SESSION_VARIABLES) {
-            self.prepare_all_on_primary().await?;
-        }
         let tracking = tracking_named(&class, self.payload());
+        let plan = asks.plan(plan);
         self.exchange(Plan { repeatable, schema, ..plan }).await?;
         self.tracking_changed(&tracking).await;
         if released && self.seen.error.is_none() { Err(End::Released) } else { Ok(()) }
@@ -219,8 +215,7 @@ impl Session {
 
     /// Where the answer to a question about the previous statement is. Insert ids come from the primary alone.
     fn previous_slot(&self, insert_id: bool) -> Slot {
-        let slot = self.state.previous;
-        if insert_id || self.backends.get(slot).is_none() { Slot::Primary } else { slot }
+        if insert_id { Slot::Primary } else { self.state.previous }
     }
 
     /// The connection for a command that only reads and has no text.
@@ -252,7 +247,7 @@ impl Session {
         self.on_primary(Command::SetOption, whole).await?;
         if self.seen.error.is_none() {
             self.state.set_option(option);
-            self.brought_up_to_date(Slot::Primary);
+            self.note_settings(Slot::Primary);
         }
         Ok(())
     }
@@ -287,18 +282,22 @@ impl Session {
         if self.seen.error.is_some() {
             return Ok(());
         }
-        self.backends.drop_slot(Slot::Replica);
         self.statements.clear();
+        self.backends.drop_slot(Slot::Replica); // it may have had a cursor
+        self.backends.forget_claims();
         self.seen.wanted = Wanted::default();
         self.state.reset(self.seen.status.unwrap_or(self.state.status));
         let tracking = match self.backends.get_mut(Slot::Primary) {
-            Some(backend) => backend.connection.track().await.is_ok(),
+            Some(backend) => {
+                backend.prepared.clear();
+                backend.connection.track().await.is_ok()
+            }
             None => false,
         };
         if !tracking {
             self.backends.drop_slot(Slot::Primary);
         }
-        self.brought_up_to_date(Slot::Primary);
+        self.note_settings(Slot::Primary);
         Ok(())
     }
 
@@ -308,12 +307,13 @@ impl Session {
             return self.answer_error(&ServerError::malformed_packet()).await;
         };
         self.drop_command().await?;
-        self.backends.close().await;
+        self.leave_backends().await;
         self.statements.clear();
         self.seen.wanted = Wanted::default();
         let Self { context, handle, client, who, .. } = self;
         let who = connection_phase::change_user(context, handle, client, who, change).await?;
         self.who = who;
+        self.group = group_of(&self.context, &self.who.account);
         self.state = fresh_state(&self.context, &self.who);
         self.begin().await
     }
@@ -323,10 +323,16 @@ impl Session {
 fn fresh_state(context: &Context, who: &Client) -> SessionState {
     let identity = context.topology.identity();
     let mut state = SessionState::new(identity.status, who.account.schema.clone(), who.dialect(&identity));
-    if let Some(gtid) = context.topology.last_write() {
-        state.wrote(&gtid);
-    }
+    state.last_write = context.topology.last_write();
     state
+}
+
+/// The account under which a session gets its connections.
+fn group_of(context: &Context, account: &Account) -> Rc<Account> {
+    match context.config.pool.mode {
+        PoolMode::Transaction => context.pools.group(account),
+        PoolMode::Session => Rc::new(account.clone()),
+    }
 }
 
 /// The class of a text too long to be read: nothing is known of it.
@@ -334,10 +340,46 @@ fn unread() -> Rc<StatementClass> {
     Rc::new(StatementClass::not_read())
 }
 
-/// Whether a question about the previous statement is about its insert id.
-pub(super) fn asks_insert_id(class: &StatementClass, text: &[u8]) -> bool {
-    class.kind == StatementKind::LastStatement
-        && (contains(text, b"insert_id") || contains(text, b"identity"))
+/// What a statement asks about the one before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Asks {
+    /// The session's last insert id.
+    pub(super) insert_id: bool,
+    /// And nothing else, not even by the way.
+    pub(super) only_insert_id: bool,
+    /// Its warnings and errors.
+    pub(super) diagnostics: bool,
+    /// How many rows it changed or found.
+    pub(super) counts: bool,
+}
+
+impl Asks {
+    /// What a text of this class asks.
+    pub(super) fn of(class: &StatementClass, text: &[u8]) -> Self {
+        if !class.effects.contains(Effects::ASKS_LAST_STATEMENT) && class.kind != StatementKind::LastStatement
+        {
+            return Self::default();
+        }
+        let is_question = class.kind == StatementKind::LastStatement;
+        let insert_id = contains(text, b"insert_id") || contains(text, b"identity");
+        let counts = contains(text, b"found_rows") || contains(text, b"row_count");
+        Self {
+            insert_id,
+            only_insert_id: is_question && insert_id && !counts,
+            diagnostics: is_question && !insert_id,
+            counts,
+        }
+    }
+
+    /// The plan of a statement that asks this.
+    pub(super) fn plan(self, plan: Plan) -> Plan {
+        Plan {
+            asks_previous: self.diagnostics,
+            asks_counts: self.counts,
+            asks_insert_id: self.insert_id,
+            ..plan
+        }
+    }
 }
 
 /// The variables about reports that a SET statement names.

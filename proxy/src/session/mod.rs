@@ -23,9 +23,10 @@ pub use context::Context;
 pub use handle::{Handle, Signal};
 pub use kill::{FIRST_ID, KillAnswer, KillRequest, Killer, Running};
 
+use crate::backend::Account;
 use crate::io::{PacketStream, Socket};
 use crate::protocol::CapabilityFlags;
-use backends::Backends;
+use backends::{Backends, Slot};
 use connection_phase::Client;
 use end::End;
 use state::SessionState;
@@ -44,6 +45,8 @@ pub(crate) struct Session {
     handle: Rc<Handle>,
     client: PacketStream,
     who: Client,
+    /// The account under which it gets connections, shared with all sessions that can take turns with it.
+    group: Rc<Account>,
     state: SessionState,
     statements: StatementMap,
     backends: Backends,
@@ -56,9 +59,11 @@ impl Session {
     async fn leave_servers(&mut self) {
         if let Some(running) = self.handle.running() {
             self.kill_running(running).await;
+            // The rest of its reply is on the way: that connection is of no use to anybody.
+            Slot::ALL.into_iter().for_each(|slot| self.backends.drop_slot(slot));
         }
         self.handle.set_running(None);
-        self.backends.close().await;
+        self.leave_backends().await;
     }
 
     /// The capabilities that the client and Telamon agreed on.
