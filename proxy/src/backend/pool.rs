@@ -27,6 +27,9 @@ const LONG_IDLE: u32 = 10;
 /// A session that waits takes what another has a firm claim to only after this part of its time.
 const PATIENCE: u32 = 2;
 
+/// How long a server that has too many connections is left alone by a session.
+const FULL: Duration = Duration::from_millis(50);
+
 /// What a session wants a connection for.
 #[derive(Debug, Clone, Copy)]
 pub struct Wish<'a> {
@@ -165,44 +168,57 @@ impl Pools {
         server: usize,
         wish: Wish<'_>,
     ) -> Result<PooledConnection, ConnectError> {
-        if let Some(idle) = self.take_idle(server, &wish)
-            && let Some(connection) = self.validated(server, idle, &wish).await
-        {
-            return Ok(connection);
+        if self.is_waited_for(server) {
+            return self.wait(server, wish).await;
         }
-        let pool = &self.servers[server];
-        if pool.lists.borrow().waiters.is_empty()
-            && let Some(permit) = pool.server.permit()
-        {
-            match self.open(server, &wish, permit).await {
-                Err(ConnectError::Limit) => {}
-                done => return done,
+        match self.at_once(server, &wish).await {
+            Err(ConnectError::Limit) => self.wait(server, wish).await,
+            done => done,
+        }
+    }
+
+    /// Whether others wait already; nobody overtakes them.
+    fn is_waited_for(&self, server: usize) -> bool {
+        let waiters = &mut self.servers[server].lists.borrow_mut().waiters;
+        waiters.retain(|waiter| !waiter.is_closed());
+        !waiters.is_empty()
+    }
+
+    /// An idle connection or a new one; [`ConnectError::Limit`] where there is neither.
+    async fn at_once(
+        self: &Rc<Self>,
+        server: usize,
+        wish: &Wish<'_>,
+    ) -> Result<PooledConnection, ConnectError> {
+        while let Some(idle) = self.take_idle(server, wish) {
+            if let Some(connection) = self.validated(server, idle, wish).await {
+                return Ok(connection);
             }
         }
-        self.wait(server, wish).await
+        let permit = self.servers[server].server.permit().ok_or(ConnectError::Limit)?;
+        self.open(server, wish, permit).await
     }
 
     /// Waits for a connection that comes back, or for a permit.
     async fn wait(self: &Rc<Self>, server: usize, wish: Wish<'_>) -> Result<PooledConnection, ConnectError> {
-        let pool = &self.servers[server];
-        let _starving = pool.server.starve();
+        let target = &self.servers[server].server;
+        let mut starving = target.starve();
         let deadline = Instant::now() + self.limits.wait;
         let mut patience = Instant::now() + self.limits.wait / PATIENCE;
         let mut front = false;
         loop {
-            let freed = pool.server.freed();
             let handed = self.enqueue(server, front);
             front = true; // whoever has waited once is before all who come later
-            let until = deadline.min(patience);
             let handed = tokio::select! {
                 biased;
                 handed = handed => handed.ok().flatten(),
-                () = freed => None,
-                () = tokio::time::sleep_until(until) => {
+                () = target.freed() => None,
+                () = tokio::time::sleep_until(deadline.min(patience)) => {
                     if Instant::now() >= deadline {
                         return Err(ConnectError::Limit);
                     }
                     patience = deadline;
+                    starving.is_urgent();
                     self.take_firm(server, &wish)
                 }
             };
@@ -213,11 +229,9 @@ impl Pools {
                     return Ok(connection);
                 }
             }
-            if let Some(permit) = pool.server.permit() {
-                match self.open(server, &wish, permit).await {
-                    Err(ConnectError::Limit) => {}
-                    done => return done,
-                }
+            match self.at_once(server, &wish).await {
+                Err(ConnectError::Limit) => {}
+                done => return done,
             }
         }
     }
@@ -259,7 +273,9 @@ impl Pools {
         note(target, &account, &connection);
         let connection = match connection {
             Err(ConnectError::Refused { error, .. }) if error.is_too_many_connections() => {
-                return Err(ConnectError::Limit); // the server's own limit is below pool.max_connections
+                // The server's own limit is below pool.max_connections, and it does not say when it has room.
+                tokio::time::sleep(FULL).await;
+                return Err(ConnectError::Limit);
             }
             other => other?,
         };
@@ -271,6 +287,8 @@ impl Pools {
             settings,
             prepared: PreparedCache::new(self.limits.prepared),
             has_insert_id: false,
+            foreign_warnings: false,
+            left_warnings: false,
             account: wish.account.clone(),
             read_only: wish.read_only,
             since: self.now.get(),
@@ -340,6 +358,7 @@ impl Pools {
             return None;
         }
         let own = idle.is_claimed_by(wish.claim);
+        idle.parts.foreign_warnings |= !own && idle.parts.left_warnings;
         let robbed = idle.claim.filter(|claim| !own && claim.lose() && Rc::strong_count(claim) > 1);
         Some(PooledConnection::new(self.clone(), server, idle.parts).claimed(robbed, own))
     }
@@ -435,10 +454,11 @@ impl Pools {
     /// Somebody of another worker waits for a connection to this server: an idle one of this worker's gives its place.
     pub fn make_room(&self, server: usize) {
         let mut lists = self.servers[server].lists.borrow_mut();
-        if !lists.waiters.is_empty() {
+        if lists.waiters.iter().any(|waiter| !waiter.is_closed()) {
             return;
         }
-        let at = lists.idle.iter().position(|idle| !idle.is_firm());
+        let urgent = self.servers[server].server.is_urgent();
+        let at = lists.idle.iter().position(|idle| !idle.is_firm()).or(urgent.then_some(0));
         let idle = at.and_then(|at| lists.idle.remove(at));
         drop(lists);
         if let Some(idle) = idle {

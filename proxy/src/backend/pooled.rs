@@ -16,6 +16,10 @@ pub struct Parts {
     pub connection: Connection,
     /// The settings it has.
     pub settings: Rc<Settings>,
+    /// Whether the list of warnings there is another session's.
+    pub foreign_warnings: bool,
+    /// Whether the session that gave it back left any there.
+    pub(super) left_warnings: bool,
     /// The statements prepared on it.
     pub prepared: PreparedCache,
     /// Whether LAST_INSERT_ID() may be another number there than a new session's 0.
@@ -66,9 +70,10 @@ impl PooledConnection {
     }
 
     /// Gives it back clean: no transaction, no lock, nothing but its [`Settings`]. The session may come back for what
-    /// the claim names.
-    pub fn check_in(mut self, claim: Option<Rc<Claim>>) {
-        if let Some(parts) = self.parts.take() {
+    /// the claim names; `left_warnings` says whether the list of warnings is not empty.
+    pub fn check_in(mut self, claim: Option<Rc<Claim>>, left_warnings: bool) {
+        if let Some(mut parts) = self.parts.take() {
+            parts.left_warnings = left_warnings;
             self.pool.put(self.server, parts, claim);
         }
     }
@@ -105,6 +110,7 @@ impl Parts {
     pub fn was_reset(&mut self, base: Rc<Settings>, pools: &Pools) {
         self.prepared.clear();
         self.has_insert_id = false;
+        (self.left_warnings, self.foreign_warnings) = (false, false);
         let schema = self.settings.schema.clone();
         self.settings = match schema {
             None => base,
@@ -117,6 +123,7 @@ impl Parts {
         if self.settings.needs_reset_for(settings) {
             self.prepared.clear();
             self.has_insert_id = false;
+            self.foreign_warnings = false;
         }
     }
 

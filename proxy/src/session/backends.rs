@@ -229,9 +229,12 @@ impl Session {
             return;
         }
         if self.backends.get(Slot::Primary).is_some() && self.state.survives_loss_of(Slot::Primary) {
-            // What is asked here is about the session; what it could tell of the last statement, that one has left.
-            if self.state.must_ask_primary() && !self.state.left_something {
+            if self.state.must_ask_primary()
+                && !self.state.must_count_temporary_tables
+                && !self.state.left_something(Slot::Primary)
+            {
                 self.ask_unreported().await;
+                self.state.was_asked = true;
             }
             if !self.state.must_ask_primary() && self.state.survives_loss_of(Slot::Primary) {
                 self.give_back(Slot::Primary);
@@ -245,11 +248,10 @@ impl Session {
             return;
         }
         if let Some(connection) = self.backends.take(slot) {
-            let is_previous = self.state.previous == slot;
-            let firm = is_previous && self.state.left_something;
+            let firm = self.state.left_something(slot);
             let has_insert_id = slot == Slot::Primary && self.state.insert_id == InsertId::Here;
             let claim = self.backends.renewed_claim(slot, firm, has_insert_id);
-            connection.check_in(Some(claim));
+            connection.check_in(Some(claim), self.state.left_something(slot));
         }
     }
 
@@ -262,7 +264,7 @@ impl Session {
                 && !self.statements.has_cursor(slot)
                 && (slot == Slot::Replica || !self.state.must_ask_primary());
             match transaction {
-                true if clean => connection.check_in(None),
+                true if clean => connection.check_in(None, self.state.left_something(slot)),
                 true if self.state.is_undone_by_reset() => connection.check_in_reset(),
                 _ => connection.quit().await,
             }

@@ -21,8 +21,8 @@ use crate::protocol::packet::{HEADER_LEN, Header};
 use crate::protocol::response;
 use crate::protocol::session_track::Wanted;
 use crate::routing::{
-    Effects, Fallback, Hint, KillTarget, PinReason, ReplicaFacts, RouteReason, StatementClass, StatementKind,
-    Target, route,
+    Effects, Fallback, Hint, KillTarget, PinReason, ReplicaFacts, RouteReason, ServerFamily, StatementClass,
+    StatementKind, Target, route,
 };
 use crate::topology::Health;
 use std::rc::Rc;
@@ -173,14 +173,13 @@ impl Session {
                 return self.answer(&payload).await;
             }
         }
-        let asks = Asks::of(&class, self.payload());
-        let slot = self.slot_for(&class, hint, asks.only_insert_id);
+        let asks = Asks::of(&class, self.payload(), self.state.dialect.family);
+        let slot = self.slot_for(&class, hint, asks);
         let schema = class.schema.clone();
-        let plan = Plan { effects: class.effects, whole, ..Plan::new(slot, Command::Query) };
+        let plan = Plan { effects: class.effects, asks, whole, ..Plan::new(slot, Command::Query) };
         let repeatable = class.kind.is_repeatable();
         let released = class.effects.contains(Effects::ENDS_SESSION);
         let tracking = tracking_named(&class, self.payload());
-        let plan = asks.plan(plan);
         self.exchange(Plan { repeatable, schema, ..plan }).await?;
         self.tracking_changed(&tracking).await;
         if released && self.seen.error.is_none() { Err(End::Released) } else { Ok(()) }
@@ -191,8 +190,8 @@ impl Session {
         self.context.classes.borrow_mut().classify(sql, &self.state.dialect)
     }
 
-    /// The connection that a statement goes to; `insert_id` says whether it asks for the last insert id.
-    pub(super) fn slot_for(&mut self, class: &StatementClass, hint: Option<Hint>, insert_id: bool) -> Slot {
+    /// The connection that a statement goes to.
+    pub(super) fn slot_for(&mut self, class: &StatementClass, hint: Option<Hint>, asks: Asks) -> Slot {
         let fallback = match self.context.config.routing.fallback {
             crate::config::Fallback::Primary => Fallback::Primary,
             crate::config::Fallback::Error => Fallback::Error,
@@ -208,14 +207,18 @@ impl Session {
             (Target::Replica, _) => self.read_slot(),
             // With no replica, opening one finds the error that routing.fallback asks for.
             (Target::Own, _) => Slot::Replica,
-            (Target::Held, RouteReason::Held(PinReason::LastStatement)) => self.previous_slot(insert_id),
+            (Target::Held, RouteReason::Held(PinReason::LastStatement)) => self.previous_slot(asks),
             (Target::Held, _) => Slot::Primary,
         }
     }
 
     /// Where the answer to a question about the previous statement is. Insert ids come from the primary alone.
-    fn previous_slot(&self, insert_id: bool) -> Slot {
-        if insert_id { Slot::Primary } else { self.state.previous }
+    fn previous_slot(&self, asks: Asks) -> Slot {
+        match asks {
+            Asks { insert_id: true, .. } => Slot::Primary,
+            Asks { warnings: true, .. } => self.state.warnings_at,
+            _ => self.state.previous,
+        }
     }
 
     /// The connection for a command that only reads and has no text.
@@ -340,44 +343,41 @@ fn unread() -> Rc<StatementClass> {
     Rc::new(StatementClass::not_read())
 }
 
-/// What a statement asks about the one before it.
+/// What a statement asks about the ones before it, and whether it ends what they left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Asks {
     /// The session's last insert id.
     pub(super) insert_id: bool,
     /// And nothing else, not even by the way.
     pub(super) only_insert_id: bool,
-    /// Its warnings and errors.
-    pub(super) diagnostics: bool,
-    /// How many rows it changed or found.
+    /// The warnings and errors that are listed.
+    pub(super) warnings: bool,
+    /// How many rows the last statement changed or found.
     pub(super) counts: bool,
+    /// One of these, and the statement does nothing else.
+    pub(super) is_question: bool,
+    /// Nothing; and it empties the list of warnings, whoever's they are.
+    pub(super) clears_warnings: bool,
 }
 
 impl Asks {
     /// What a text of this class asks.
-    pub(super) fn of(class: &StatementClass, text: &[u8]) -> Self {
-        if !class.effects.contains(Effects::ASKS_LAST_STATEMENT) && class.kind != StatementKind::LastStatement
-        {
-            return Self::default();
-        }
+    pub(super) fn of(class: &StatementClass, text: &[u8], family: ServerFamily) -> Self {
         let is_question = class.kind == StatementKind::LastStatement;
+        if !class.effects.contains(Effects::ASKS_LAST_STATEMENT) && !is_question {
+            // MariaDB keeps the list until a statement uses a table or has a warning of its own.
+            let clears_warnings = family == ServerFamily::MySql || !class.tables.is_empty();
+            return Self { clears_warnings, ..Self::default() };
+        }
         let insert_id = contains(text, b"insert_id") || contains(text, b"identity");
         let counts = contains(text, b"found_rows") || contains(text, b"row_count");
         Self {
             insert_id,
             only_insert_id: is_question && insert_id && !counts,
-            diagnostics: is_question && !insert_id,
+            warnings: is_question && !insert_id && !counts,
             counts,
-        }
-    }
-
-    /// The plan of a statement that asks this.
-    pub(super) fn plan(self, plan: Plan) -> Plan {
-        Plan {
-            asks_previous: self.diagnostics,
-            asks_counts: self.counts,
-            asks_insert_id: self.insert_id,
-            ..plan
+            is_question,
+            clears_warnings: false,
         }
     }
 }

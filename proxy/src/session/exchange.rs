@@ -2,6 +2,7 @@
 
 use super::Session;
 use super::backends::{NoBackend, Slot};
+use super::command_phase::Asks;
 use super::end::{End, Side};
 use super::kill::Running;
 use super::relay::{Relay, RelayError, Withholds, consume_front, discard_reply, stream_command};
@@ -39,12 +40,7 @@ pub(super) struct Plan {
     pub(super) statement: Option<u32>,
     /// Whether it was prepared again already after the server did not know it.
     pub(super) reprepared: bool,
-    /// Whether it asks for the warnings and errors of the statement before it; likewise the next two.
-    pub(super) asks_previous: bool,
-    /// How many rows that had.
-    pub(super) asks_counts: bool,
-    /// The session's last insert id.
-    pub(super) asks_insert_id: bool,
+    pub(super) asks: Asks,
     /// The id that the client is to see in the reply to COM_STMT_PREPARE.
     pub(super) new_statement: Option<u32>,
 }
@@ -62,9 +58,7 @@ impl Plan {
             whole: true,
             statement: None,
             reprepared: false,
-            asks_previous: false,
-            asks_counts: false,
-            asks_insert_id: false,
+            asks: Asks::default(),
             new_statement: None,
         }
     }
@@ -244,6 +238,10 @@ impl Session {
 
     /// Brings the connection to the session's state: at once, or in front of the statement in the same write.
     async fn bring(&mut self, plan: &mut Plan) -> Result<Brought, End> {
+        if plan.slot == Slot::Replica && self.state.must_ask_last_write && !self.ask_last_write().await {
+            plan.slot = Slot::Primary;
+            return Ok(Brought::NotYet);
+        }
         if plan.slot == Slot::Replica && self.state.must_ask_primary() {
             self.ask_unreported().await;
             if self.state.held().is_some() {
@@ -251,13 +249,10 @@ impl Session {
                 return Ok(Brought::NotYet);
             }
         }
-        let asks = plan.effects.contains(Effects::ASKS_LAST_STATEMENT);
-        let own = self.backends.get(plan.slot).is_some_and(|backend| backend.is_own);
-        let lost = plan.asks_counts || (plan.asks_previous && self.state.left_something);
-        if asks && !own && lost && self.state.has_run {
+        let Ok(nothing_before) = self.has_nothing_before(plan) else {
             let error = ServerError::previous_lost();
             return Ok(Brought::Refused(response::err(&error, self.capabilities())));
-        }
+        };
         let Ok(insert_id) = self.insert_id_for(plan) else {
             let error = ServerError::previous_lost();
             return Ok(Brought::Refused(response::err(&error, self.capabilities())));
@@ -270,7 +265,7 @@ impl Session {
             settings: &image,
             wait: wait.as_ref().map(|(gtid, wait_ms)| (&**gtid, *wait_ms)),
             insert_id: insert_id.as_deref(),
-            nothing_before: asks && !own,
+            nothing_before,
             family,
         };
         let replay = replay(backend, &goal);
@@ -309,12 +304,28 @@ impl Session {
         }
     }
 
+    /// Whether the statement asks about one that left nothing to be told, on a connection that tells of another.
+    ///
+    /// # Errors
+    /// It left something, and the connection that could tell serves another session.
+    fn has_nothing_before(&self, plan: &Plan) -> Result<bool, ()> {
+        let Some(backend) = self.backends.get(plan.slot) else { return Ok(false) };
+        match plan.asks {
+            Asks { warnings: true, .. } if backend.is_own => Ok(backend.foreign_warnings),
+            Asks { warnings: true, .. } if self.state.left_warnings => Err(()),
+            Asks { counts: true, .. } if self.state.was_asked => Ok(true),
+            Asks { counts: true, .. } if backend.is_own => Ok(false),
+            Asks { counts: true, .. } if self.state.has_run => Err(()),
+            asks => Ok(asks.warnings || asks.counts),
+        }
+    }
+
     /// The insert id that the connection must be given because the statement may ask for it.
     ///
     /// # Errors
     /// Nobody knows it any more.
     fn insert_id_for(&self, plan: &Plan) -> Result<Option<Vec<u8>>, ()> {
-        let may_ask = plan.asks_insert_id || plan.effects.contains(Effects::MAY_CALL_UNKNOWN);
+        let may_ask = plan.asks.insert_id || plan.effects.contains(Effects::MAY_CALL_UNKNOWN);
         let has_other = self.backends.get(plan.slot).is_some_and(|backend| backend.has_insert_id);
         match &self.state.insert_id {
             _ if !may_ask || plan.slot == Slot::Replica => Ok(None),
@@ -402,12 +413,17 @@ impl Session {
         let up_to_date = self.has_settings(plan.slot);
         if let Some(backend) = self.backends.get_mut(plan.slot) {
             backend.is_own = true;
+            if self.seen.warnings > 0 || self.seen.error.is_some() || plan.asks.clears_warnings {
+                backend.foreign_warnings = false;
+            }
             backend.has_insert_id |=
                 self.seen.gave_insert_id || plan.effects.contains(Effects::SETS_INSERT_ID);
         }
         self.state.observe(plan.slot, plan.effects, &self.seen);
-        if self.seen.no_report && !plan.repeatable && !plan.fixed && plan.slot == Slot::Primary {
-            self.state.must_ask_last_write(); // INSERT … RETURNING
+        self.state.observe_left(plan, &self.seen);
+        let may_write = !plan.repeatable && !plan.fixed && !plan.asks.is_question;
+        if self.seen.no_report && may_write && plan.slot == Slot::Primary {
+            self.state.may_have_written(); // INSERT … RETURNING
         }
         if self.seen.error.is_none()
             && let Some(schema) = plan.schema.take()

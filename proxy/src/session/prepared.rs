@@ -36,7 +36,8 @@ impl Session {
         }
         let sql = self.payload()[1..].to_vec();
         let (class, hint) = self.classify(&sql);
-        let slot = self.slot_for(&class, hint, Asks::of(&class, &sql).only_insert_id);
+        let asks = Asks::of(&class, &sql, self.state.dialect.family);
+        let slot = self.slot_for(&class, hint, asks);
         let id = self.statements.next_id();
         let repeatable = class.kind.is_repeatable();
         let plan = Plan { repeatable, new_statement: Some(id), ..Plan::new(slot, Command::StmtPrepare) };
@@ -93,13 +94,13 @@ impl Session {
             return self.answer_error(&error).await;
         };
         let shape = if head.cursor == 0 { ReplyShape::Results } else { ReplyShape::ResultsOrCursor };
-        let asks = Asks::of(&class, &key.sql);
-        let slot = self.slot_for(&class, hint, asks.only_insert_id);
-        let plan = Plan { effects: class.effects, whole, shape, ..Plan::new(slot, Command::StmtExecute) };
+        let asks = Asks::of(&class, &key.sql, self.state.dialect.family);
+        let slot = self.slot_for(&class, hint, asks);
+        let plan =
+            Plan { effects: class.effects, asks, whole, shape, ..Plan::new(slot, Command::StmtExecute) };
         self.close_cursor(id).await;
         let repeatable = class.kind.is_repeatable();
-        let plan = asks.plan(Plan { repeatable, ..plan });
-        let ran_on = self.exchange(Plan { statement: Some(id), ..plan }).await?;
+        let ran_on = self.exchange(Plan { repeatable, statement: Some(id), ..plan }).await?;
         if self.seen.cursor
             && let Some(prepared) = self.backends.get_mut(ran_on).and_then(|b| b.prepared.take(&key))
         {

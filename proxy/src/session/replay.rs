@@ -81,10 +81,14 @@ pub(super) fn replay(connection: &PooledConnection, goal: &Goal<'_>) -> Replay {
         replay.push(0x03, &[b"SET SESSION last_insert_id=", id].concat());
     }
     if goal.nothing_before {
-        replay.push(0x03, b"DO 0");
+        replay.push(0x03, LEAVE_NOTHING);
     }
     replay
 }
+
+/// Leaves no warning, no row count, and nothing else to be asked about. It uses a table because MariaDB keeps the list
+/// of warnings until one is used.
+const LEAVE_NOTHING: &[u8] = b"DO (SELECT 1 FROM (SELECT 1) AS x)";
 
 /// How many temporary tables MariaDB has made for the session, by statements or within procedures.
 const TEMPORARY_TABLES: &str = "(SELECT VARIABLE_VALUE FROM information_schema.SESSION_STATUS \
@@ -244,6 +248,20 @@ async fn read_row(connection: &mut PooledConnection) -> Result<Vec<Option<Vec<u8
 }
 
 impl Session {
+    /// Asks the primary what it has written, by whomever: the session's last write is among that. False when it does
+    /// not answer.
+    pub(super) async fn ask_last_write(&mut self) -> bool {
+        if self.open(Slot::Primary).await.is_err() {
+            return false;
+        }
+        let Some(backend) = self.backends.get_mut(Slot::Primary) else { return false };
+        let row = backend.connection.select_row(b"SELECT @@GLOBAL.gtid_binlog_pos").await;
+        let Some(gtids) = row.ok().and_then(|row| row.into_iter().next().flatten()) else { return false };
+        self.state.must_ask_last_write = false;
+        self.state.wrote(&gtids);
+        true
+    }
+
     /// Asks the primary's connection for the variables that changed without a report. Its diagnostics are lost by
     /// that, as they are for the client, whose next statement is about to run elsewhere.
     pub(super) async fn ask_unreported(&mut self) {

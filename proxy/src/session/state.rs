@@ -4,6 +4,7 @@
 //! says nothing.
 
 use super::backends::Slot;
+use super::exchange::Plan;
 use super::replay::is_replayable;
 use super::walk::Observation;
 use crate::backend::{Interner, Settings};
@@ -27,14 +28,21 @@ pub(super) struct SessionState {
     pub(super) unreported: Vec<String>,
     /// Hidden code may have made a temporary table; the primary is asked before the next use of another server.
     pub(super) must_count_temporary_tables: bool,
+    /// The session may have written something whose GTID nobody reported.
+    pub(super) must_ask_last_write: bool,
     /// The GTID of the session's last write, as its server reported it.
     pub(super) last_write: Option<Arc<Gtid>>,
     /// Where the answer to LAST_INSERT_ID() is.
     pub(super) insert_id: InsertId,
-    /// Whether the last statement left warnings, an error, or rows counted for FOUND_ROWS().
-    pub(super) left_something: bool,
+    /// Whether there are warnings or errors to be shown, and by which connection.
+    pub(super) left_warnings: bool,
+    pub(super) warnings_at: Slot,
+    /// Whether the last statement counted rows for FOUND_ROWS().
+    counted_rows: bool,
     /// Whether any statement has run.
     pub(super) has_run: bool,
+    /// Telamon itself has asked the connection something since: what a SET leaves to be told, a DO leaves too.
+    pub(super) was_asked: bool,
     /// No replica can have the session's state.
     pub(super) reads_on_primary: bool,
     /// autocommit as a new session on the primary has it.
@@ -73,6 +81,9 @@ struct Pins {
     /// Not a pin, but lost with the connection: user variables, names of prepared statements, insert ids.
     irreplaceable: bool,
 }
+
+/// MariaDB's variable with the GTID of a session's last write.
+const LAST_WRITE: &str = "last_gtid";
 
 /// Variables that are reported and are no settings: MySQL's statement_id comes with every reply.
 const NO_SETTINGS: [&str; 5] = ["autocommit", "identity", "insert_id", "last_insert_id", "statement_id"];
@@ -121,10 +132,14 @@ impl SessionState {
             image: None,
             unreported: Vec::new(),
             must_count_temporary_tables: false,
+            must_ask_last_write: false,
             last_write: None,
             insert_id: InsertId::Zero,
-            left_something: false,
+            left_warnings: false,
+            warnings_at: Slot::Primary,
+            counted_rows: false,
             has_run: false,
+            was_asked: false,
             reads_on_primary: false,
             base_autocommit: status.contains(StatusFlags::SERVER_STATUS_AUTOCOMMIT),
             previous: Slot::Primary,
@@ -248,11 +263,6 @@ impl SessionState {
         if slot == Slot::Primary && seen.gave_insert_id {
             self.insert_id = InsertId::Here;
         }
-        if !effects.contains(Effects::ASKS_LAST_STATEMENT) {
-            let counts_rows = effects.contains(Effects::FOUND_ROWS_WANTED);
-            self.has_run = true;
-            self.left_something = seen.warnings > 0 || seen.error.is_some() || counts_rows;
-        }
         if slot == Slot::Primary && effects.intersects(IRREPLACEABLE) {
             self.pins.irreplaceable = true;
         }
@@ -266,6 +276,26 @@ impl SessionState {
         if seen.error.is_none() || effects.contains(Effects::MULTI_STATEMENT) {
             self.observe_text(effects, reported, seen);
         }
+    }
+
+    /// What the statement leaves to be asked about.
+    pub(super) fn observe_left(&mut self, plan: &Plan, seen: &Observation) {
+        if plan.asks.counts || plan.asks.warnings {
+            return;
+        }
+        self.has_run = true;
+        self.was_asked = false;
+        self.counted_rows = plan.effects.contains(Effects::FOUND_ROWS_WANTED);
+        let warnings = seen.warnings > 0 || seen.error.is_some();
+        if warnings || plan.asks.clears_warnings {
+            self.left_warnings = warnings;
+            self.warnings_at = plan.slot;
+        }
+    }
+
+    /// Whether the connection in `slot` has something to tell that no other has.
+    pub(super) fn left_something(&self, slot: Slot) -> bool {
+        (self.left_warnings && self.warnings_at == slot) || (self.counted_rows && self.previous == slot)
     }
 
     fn observe_status(&mut self, status: StatusFlags) {
@@ -317,8 +347,8 @@ impl SessionState {
     }
 
     fn observe_variable(&mut self, name: &str, value: &[u8]) {
-        if name == "last_gtid" {
-            self.unreported.retain(|n| n != name);
+        if name == LAST_WRITE {
+            self.must_ask_last_write = false;
             return self.wrote(value);
         }
         if NO_SETTINGS.contains(&name) || name.starts_with("session_track_") {
@@ -367,10 +397,8 @@ impl SessionState {
     }
 
     /// A reply without room for a report may have been that of a write.
-    pub(super) fn must_ask_last_write(&mut self) {
-        if self.dialect.family == ServerFamily::MariaDb {
-            self.must_ask("last_gtid");
-        }
+    pub(super) fn may_have_written(&mut self) {
+        self.must_ask_last_write |= self.dialect.family == ServerFamily::MariaDb;
     }
 
     /// What [`Self::must_ask`] was for.

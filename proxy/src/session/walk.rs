@@ -22,7 +22,7 @@ pub(super) struct Observation {
     pub(super) error: Option<u16>,
     /// That packet's payload.
     pub(super) error_packet: Option<Vec<u8>>,
-    /// Warnings that the statement left.
+    /// Warnings that the statement had; of several, the most that one of them had.
     pub(super) warnings: u16,
     /// Whether it gave an insert id.
     pub(super) gave_insert_id: bool,
@@ -194,7 +194,7 @@ impl Walk {
             Packet::Ok(status) | Packet::Eof(status) => {
                 seen.status = Some(status);
                 let counts = Counts::of(&bytes[body..], matches!(packet, Packet::Eof(_)));
-                seen.warnings = counts.warnings;
+                seen.warnings = seen.warnings.max(counts.warnings);
                 seen.gave_insert_id |= counts.insert_id;
                 seen.no_report = matches!(packet, Packet::Eof(_));
                 seen.cursor = status.contains(StatusFlags::SERVER_STATUS_CURSOR_EXISTS);

@@ -38,6 +38,8 @@ pub struct Server {
     max_connections: u32,
     /// Sessions of all workers that wait for one of its connections.
     starving: AtomicUsize,
+    /// Those of them that have waited for long.
+    urgent: AtomicUsize,
     /// Told when a permit comes back.
     freed: Notify,
     /// Told when a session begins to wait.
@@ -117,6 +119,7 @@ impl Server {
             connections: AtomicU32::new(0),
             max_connections,
             starving: AtomicUsize::new(0),
+            urgent: AtomicUsize::new(0),
             freed: Notify::new(),
             wanted: Notify::new(),
             has: ArcSwapOption::empty(),
@@ -236,7 +239,12 @@ impl Server {
     pub fn starve(&self) -> Starving<'_> {
         self.starving.fetch_add(1, Ordering::Relaxed);
         self.wanted.notify_waiters();
-        Starving { server: self }
+        Starving { server: self, urgent: false }
+    }
+
+    /// Whether any of them has waited for long.
+    pub fn is_urgent(&self) -> bool {
+        self.urgent.load(Ordering::Relaxed) > 0
     }
 
     /// Sessions, of all workers, that wait for one of its connections.
@@ -259,11 +267,25 @@ impl Server {
 #[derive(Debug)]
 pub struct Starving<'a> {
     server: &'a Server,
+    urgent: bool,
+}
+
+impl Starving<'_> {
+    /// It has waited for long: what others only may need is to be given to it.
+    pub fn is_urgent(&mut self) {
+        if !std::mem::replace(&mut self.urgent, true) {
+            self.server.urgent.fetch_add(1, Ordering::Relaxed);
+        }
+        self.server.wanted.notify_waiters();
+    }
 }
 
 impl Drop for Starving<'_> {
     fn drop(&mut self) {
         self.server.starving.fetch_sub(1, Ordering::Relaxed);
+        if self.urgent {
+            self.server.urgent.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 }
 
