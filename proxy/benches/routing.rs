@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use telamon::routing::{ClassCache, Dialect, ReplicaFacts, SessionFacts, classify, route, scan};
+use telamon::routing::{ClassCache, Dialect, ReplicaFacts, SessionFacts, Verdict, classify, route, scan};
 
 const POINT_SELECT: &str = "SELECT c FROM sbtest1 WHERE id = 501234 AND k = 7712 LIMIT 1";
 
@@ -51,7 +51,7 @@ fn decision(c: &mut Criterion) {
     let class = classify(POINT_SELECT.as_bytes(), &Dialect::default());
     let replicas = ReplicaFacts { usable: 2, ..ReplicaFacts::default() };
     c.bench_function("routing/route", |b| {
-        b.iter(|| route(black_box(&class), None, &SessionFacts::default(), &replicas));
+        b.iter(|| route(black_box(&class), None, &SessionFacts::default(), &replicas, Verdict::None));
     });
 }
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::{Parser, Subcommand};
 
 use crate::config::{Config, ConfigErrors, Role};
+use crate::explain::ExplainArgs;
 
 /// A read/write-splitting MySQL proxy.
 #[derive(Debug, Parser)]
@@ -36,6 +37,8 @@ pub enum Command {
         #[arg(long)]
         connect: bool,
     },
+    /// Say where statements would go, and why, without a server
+    Explain(ExplainArgs),
     /// Print a configuration file with every key, its default, unit and values
     ConfigReference,
 }
@@ -51,11 +54,13 @@ pub fn check(named: Option<&Path>) -> Result<(Config, String), ConfigErrors> {
     let warnings: String =
         config.warnings.iter().map(|warning| format!("{path}{warning} (warning)\n")).collect();
     let primaries = config.servers.iter().filter(|server| server.role == Role::Primary).count();
+    let rules = config.rules.iter().filter(|rule| rule.rule.enabled).count();
     let text = format!(
-        "{warnings}{path}: ok, {}, {}, {}\n",
+        "{warnings}{path}: ok, {}, {}, {}{}\n",
         counted(primaries, "primary", "primaries"),
         counted(config.replicas().count(), "replica", "replicas"),
-        counted(config.users.len(), "user", "users")
+        counted(config.users.len(), "user", "users"),
+        if rules == 0 { String::new() } else { format!(", {}", counted(rules, "rule", "rules")) }
     );
     Ok((config, text))
 }
@@ -96,8 +101,15 @@ mod tests {
             parsed("telamon check --config f --connect"),
             Ok(Command::Check { connect: true, .. })
         ));
+        assert!(matches!(parsed("telamon explain --json --schema s DO"), Ok(Command::Explain(_))));
         assert!(matches!(parsed("telamon config-reference"), Ok(Command::ConfigReference)));
-        for wrong in ["telamon", "telamon serve", "telamon run --conf f", "telamon check f"] {
+        for wrong in [
+            "telamon",
+            "telamon serve",
+            "telamon run --conf f",
+            "telamon check f",
+            "telamon explain --log f DO",
+        ] {
             assert_eq!(parsed(wrong).unwrap_err().exit_code(), 2, "{wrong}");
         }
     }

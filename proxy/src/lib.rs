@@ -4,7 +4,7 @@
 //!
 //! | room | what | may use |
 //! |---|---|---|
-//! | [`config`] | the TOML file, typed | nothing of ours |
+//! | [`config`] | the TOML file, typed | the words of `routing` |
 //! | [`protocol`] | bytes ↔ values | nothing of ours |
 //! | [`io`] | sockets ↔ packets | `protocol` |
 //! | [`topology`] | what is known of the servers | `config`, `protocol` |
@@ -12,12 +12,14 @@
 //! | [`routing`] | where a statement goes | nothing of ours |
 //! | [`session`] | one client's stay | all of the above |
 //! | [`server`], [`worker`], [`listener`], [`monitor`] | threads, sockets, probes | all of the above |
+//! | [`explain`] | where statements would go, without a server | `config`, `routing`, one function of `session` |
 //! | [`cli`], [`check`], [`log`] | what the program's commands need | all of the above |
 
 pub mod backend;
 pub mod check;
 pub mod cli;
 pub mod config;
+pub mod explain;
 pub mod io;
 pub mod listener;
 pub mod log;

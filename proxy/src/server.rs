@@ -9,6 +9,7 @@ use crate::protocol::auth::{AuthError, RsaKey};
 use crate::protocol::error_code::ServerError;
 use crate::protocol::packet::put_packet;
 use crate::protocol::{CapabilityFlags, response};
+use crate::routing::{RouteCounts, Rules};
 use crate::session::{FIRST_ID, Killer};
 use crate::topology::{Health, Topology};
 use crate::worker::{self, Accepted, Inbox, Intake, Place, Shared};
@@ -41,6 +42,7 @@ pub enum StartError {
 struct Desk {
     intake: mpsc::UnboundedSender<Intake>,
     sessions: Arc<AtomicUsize>,
+    routes: Arc<RouteCounts>,
     next_id: u32,
 }
 
@@ -69,6 +71,7 @@ async fn serve(config: Arc<Config>) -> Result<(), StartError> {
         connector: connector.clone(),
         acceptor,
         rsa,
+        rules: Arc::new(rules(&config)),
         killer,
         drain: draining,
     };
@@ -95,7 +98,7 @@ async fn serve(config: Arc<Config>) -> Result<(), StartError> {
         }
     }
     drop(listeners);
-    drop(desks);
+    let routes: Vec<_> = desks.into_iter().map(|desk| desk.routes).collect();
     let _ = drain.send(true);
     drained(&config, &all, &mut ends).await;
     drop(drain);
@@ -104,7 +107,8 @@ async fn serve(config: Arc<Config>) -> Result<(), StartError> {
             let _ = thread.join();
         }
     }
-    tracing::info!("stopped");
+    let statements: u64 = routes.iter().flat_map(|counts| counts.all()).map(|(_, count)| count).sum();
+    tracing::info!(statements, "stopped");
     Ok(())
 }
 
@@ -117,6 +121,11 @@ async fn know_primary(config: &Config, topology: &Topology) {
         }
     };
     let _ = tokio::time::timeout(limit, known).await;
+}
+
+/// The rules of the file, and what its firewall refuses.
+fn rules(config: &Config) -> Rules {
+    Rules::new(config.rules.iter().map(|rule| rule.rule.clone()).collect(), config.firewall.rejects)
 }
 
 fn acceptor(config: &Config) -> Result<Option<tokio_rustls::TlsAcceptor>, TlsError> {
@@ -141,10 +150,11 @@ fn start_workers(shared: &Shared, kills: Kills) -> io::Result<(Vec<Desk>, Thread
     let mut threads = Vec::new();
     for (index, kills) in kills.into_iter().enumerate() {
         let (intake, inbox) = mpsc::unbounded_channel();
-        let shared = shared.clone();
-        let run = move || worker::run(shared, Inbox { intake: inbox, kills });
+        let (shared, routes) = (shared.clone(), Arc::<RouteCounts>::default());
+        let inbox = Inbox { intake: inbox, kills, routes: routes.clone() };
+        let run = move || worker::run(shared, inbox);
         threads.push(std::thread::Builder::new().name(format!("worker-{index}")).spawn(run)?);
-        desks.push(Desk { intake, sessions: Arc::default(), next_id: 1 });
+        desks.push(Desk { intake, sessions: Arc::default(), routes, next_id: 1 });
     }
     Ok((desks, threads))
 }

@@ -5,7 +5,7 @@ use crate::backend::{Connector, Pools, TICK};
 use crate::config::Config;
 use crate::io::{Buffers, Socket};
 use crate::protocol::auth::RsaKey;
-use crate::routing::{Balancer, ClassCache};
+use crate::routing::{Balancer, ClassCache, RouteCounts, Rules};
 use crate::session::{self, Context, Handle, KillAnswer, KillRequest, Killer, Signal};
 use crate::topology::Topology;
 use std::cell::RefCell;
@@ -78,6 +78,8 @@ pub struct Shared {
     pub acceptor: Option<tokio_rustls::TlsAcceptor>,
     /// How clients without TLS may send a password.
     pub rsa: Arc<RsaKey>,
+    /// The user's rules and the firewall.
+    pub rules: Arc<Rules>,
     /// The way to every worker.
     pub killer: Killer,
     /// Turns true when sessions are to end.
@@ -90,6 +92,8 @@ pub struct Inbox {
     pub intake: mpsc::UnboundedReceiver<Intake>,
     /// Questions about its sessions.
     pub kills: mpsc::UnboundedReceiver<KillRequest>,
+    /// Where it counts why its statements went where they went.
+    pub routes: Arc<RouteCounts>,
 }
 
 /// The sessions of one worker.
@@ -133,7 +137,9 @@ async fn serve(shared: Shared, mut inbox: Inbox) {
         rsa: shared.rsa,
         killer: shared.killer,
         buffers,
-        classes: RefCell::new(ClassCache::new(CLASSES)),
+        classes: RefCell::new(ClassCache::with_rules(CLASSES, shared.rules.clone())),
+        rules: shared.rules,
+        routes: inbox.routes.clone(),
         balancer: RefCell::new(Balancer::new()),
     });
     loop {

@@ -281,7 +281,7 @@ impl Session {
 }
 
 /// The replies as both sides must have them: the ids of statements are each side's own.
-fn comparable(replies: Vec<Reply>, schema: &str) -> Vec<Vec<u8>> {
+fn comparable(replies: &[Reply], schema: &str) -> Vec<Vec<u8>> {
     let payload = |reply: &Reply, bytes: &[u8]| {
         let own = reply.error().is_some_and(|error| matches!(error.code, 1243 | 1421));
         let text: Vec<u8> = bytes.iter().copied().filter(|byte| !own || !byte.is_ascii_digit()).collect();
@@ -360,8 +360,8 @@ fn same(telamon: &Telamon, steps: &[(usize, Step)], flags: Flags) -> Result<(), 
     let mut one = sessions(names[0], flags, &direct);
     let mut other = sessions(names[1], flags, &proxied);
     for (client, step) in steps {
-        let expected = comparable(one[*client].run(&direct, step), names[0]);
-        let got = comparable(other[*client].run(&proxied, step), names[1]);
+        let expected = comparable(&one[*client].run(&direct, step), names[0]);
+        let got = comparable(&other[*client].run(&proxied, step), names[1]);
         if expected != got {
             let text = |payloads: &[Vec<u8>]| {
                 payloads.iter().map(|p| format!("\n   {}", p.escape_ascii())).collect::<String>()

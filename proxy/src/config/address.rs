@@ -110,6 +110,15 @@ pub enum ClientAddress {
 }
 
 impl ClientAddress {
+    /// Whether every client that `other` means is meant too.
+    pub fn takes_in(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Net(net), Self::Net(other)) => net.contains(&other),
+            (Self::Localhost, Self::Localhost) => true,
+            _ => false,
+        }
+    }
+
     /// Whether a client from here is meant; `None` is a client of the Unix socket. An IPv4 client that arrives
     /// at an IPv6 listener counts as the IPv4 client it is.
     pub fn matches(self, client: Option<IpAddr>) -> bool {

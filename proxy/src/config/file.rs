@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use toml::de::DeTable;
 
 use super::reader::{Report, Section};
+use super::rules::{self, DraftRule, Text};
 use super::{ClientAddress, Config, ListenAddress, Role, Secret, Server, ServerAddress, User};
 
 /// Where environment variables come from.
@@ -20,6 +21,7 @@ pub(super) struct Draft {
     pub(super) listen: Option<Vec<Option<ListenAddress>>>,
     pub(super) servers: Vec<DraftServer>,
     pub(super) users: Vec<DraftUser>,
+    pub(super) rules: Vec<DraftRule>,
 }
 
 /// One `[[servers]]` table.
@@ -59,9 +61,13 @@ fn read_table(mut root: Section<'_>, env: Env<'_>, report: &Report) -> Draft {
     set(&mut config.workers, root.number("workers"));
     let listen = root.list("listen");
     let servers = root.sections("servers").into_iter().map(|table| server(table, report)).collect();
+    let rules = root.sections("rules").into_iter().map(|table| rules::rule(table, report)).collect();
     let users = root.sections("users").into_iter().map(|table| user(table, env, report)).collect();
     if let Some(table) = root.section("routing") {
         routing(table, &mut config);
+    }
+    if let Some(table) = root.section("firewall") {
+        config.firewall = rules::firewall(table);
     }
     if let Some(table) = root.section("pool") {
         pool(table, &mut config);
@@ -82,7 +88,7 @@ fn read_table(mut root: Section<'_>, env: Env<'_>, report: &Report) -> Draft {
         log(table, &mut config);
     }
     root.finish();
-    Draft { config, listen, servers, users }
+    Draft { config, listen, servers, users, rules }
 }
 
 /// Puts a value that the file has over the default.
@@ -95,11 +101,11 @@ fn set<T>(field: &mut T, value: Option<T>) {
 fn server(mut table: Section<'_>, report: &Report) -> DraftServer {
     let read = DraftServer {
         path: table.path().to_owned(),
-        name: table.text("name").and_then(|name| server_name(&table, name, report)),
+        name: table.text("name").and_then(|name| label_name(&table, name, report)),
         address: table.parsed("address"),
         role: role(&mut table, report),
         weight: table.number("weight"),
-        labels: table.list::<Label>("labels").into_iter().flatten().flatten().map(|label| label.0).collect(),
+        labels: table.list::<Text>("labels").into_iter().flatten().flatten().map(|label| label.0).collect(),
     };
     for (name, advice) in [
         ("name", "any unique word will do"),
@@ -114,7 +120,8 @@ fn server(mut table: Section<'_>, report: &Report) -> DraftServer {
     read
 }
 
-fn server_name(table: &Section<'_>, name: &str, report: &Report) -> Option<String> {
+/// A name that logs and metrics can carry.
+pub(super) fn label_name(table: &Section<'_>, name: &str, report: &Report) -> Option<String> {
     let legal = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-');
     if name.is_empty() || name.len() > 64 || !name.bytes().all(legal) {
         let text = "must be 1 to 64 letters, digits, '_', '.' or '-'";
@@ -132,21 +139,6 @@ fn role(table: &mut Section<'_>, report: &Report) -> Option<Role> {
         return None;
     }
     table.word("role")
-}
-
-/// A label, which may be any text but none.
-struct Label(String);
-
-impl std::str::FromStr for Label {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if text.is_empty() {
-            Err("a label has at least one letter".to_owned())
-        } else {
-            Ok(Self(text.to_owned()))
-        }
-    }
 }
 
 fn user(mut table: Section<'_>, env: Env<'_>, report: &Report) -> DraftUser {
@@ -290,6 +282,7 @@ impl Draft {
         };
         config.servers = self.servers.into_iter().map(server).collect();
         config.users = self.users.into_iter().map(user).collect();
+        config.rules = self.rules.into_iter().map(DraftRule::complete).collect();
         config
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! This file holds the types, and their `Default` is the only home of default values. `file` says which key fills
 //! which field, `reader` how a value of the right type is taken from the file, `validate` what must hold between
-//! keys, `keys` and `reference` what each key means. The room knows nothing of sockets, servers or sessions.
+//! keys, `keys` and `reference` what each key means. Of other rooms it knows
+//! `routing`'s words for rules; nothing of sockets, servers or sessions.
 
 mod address;
 mod file;
@@ -11,9 +12,11 @@ mod load;
 mod problem;
 mod reader;
 mod reference;
+mod rules;
 mod secret;
 mod suggest;
 mod validate;
+mod validate_rules;
 mod words;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -23,6 +26,7 @@ pub use address::{ClientAddress, ListenAddress, ServerAddress};
 pub use load::default_path;
 pub use problem::{ConfigErrors, Problem};
 pub use reference::reference;
+pub use rules::{Firewall, FirewallMode, Rule};
 pub use secret::Secret;
 
 /// All that a configuration file can say.
@@ -38,6 +42,10 @@ pub struct Config {
     pub users: Vec<User>,
     /// Where statements go.
     pub routing: Routing,
+    /// Which of them go elsewhere, in the order of decision.
+    pub rules: Vec<Rule>,
+    /// Which of them are refused.
+    pub firewall: Firewall,
     /// Connections to servers.
     pub pool: Pool,
     /// Connections of clients.
@@ -62,6 +70,8 @@ impl Default for Config {
             servers: Vec::new(),
             users: Vec::new(),
             routing: Routing::default(),
+            rules: Vec::new(),
+            firewall: Firewall::default(),
             pool: Pool::default(),
             client: Client::default(),
             limits: Limits::default(),

@@ -187,6 +187,29 @@ impl<'a> Section<'a> {
         Some(parsed.collect())
     }
 
+    /// One such text, or a list of them, without those that were reported.
+    pub(super) fn one_or_more<T: FromStr<Err = String>>(&mut self, name: &'static str) -> Vec<T> {
+        match self.entry(name).map(|(_, value)| value.get_ref()) {
+            Some(DeValue::String(_)) => self.parsed(name).into_iter().collect(),
+            _ => self.list(name).into_iter().flatten().flatten().collect(),
+        }
+    }
+
+    /// Such a text, where "" is as good as none.
+    pub(super) fn filled<T: FromStr<Err = String>>(&mut self, name: &'static str) -> Option<T> {
+        let text = self.text(name).filter(|text| !text.is_empty())?;
+        self.parse(&self.key(name), text)
+    }
+
+    /// true or false.
+    pub(super) fn flag(&mut self, name: &'static str) -> Option<bool> {
+        let (key, value) = self.take(name)?;
+        match value.get_ref() {
+            DeValue::Boolean(flag) => Some(*flag),
+            other => self.mismatch(&key, "true or false without quotes", other),
+        }
+    }
+
     /// A whole number inside the range that `keys` holds for it.
     pub(super) fn number<T: TryFrom<u64>>(&mut self, name: &'static str) -> Option<T> {
         let (key, value) = self.take(name)?;

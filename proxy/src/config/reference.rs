@@ -4,7 +4,8 @@
 use std::fmt::Write as _;
 
 use super::keys::{KEYS, Key, Values};
-use super::{Config, Role, Secret, Server, ServerAddress, User};
+use super::{Config, Role, Rule, Secret, Server, ServerAddress, User};
+use crate::routing::{self, Action, Matcher, StatementKind};
 
 /// Columns of a comment.
 const WIDTH: usize = 108;
@@ -53,7 +54,7 @@ pub fn reference() -> String {
 }
 
 fn header(section: &str) -> String {
-    if matches!(section, "servers" | "users") {
+    if matches!(section, "servers" | "users" | "rules") {
         format!("\n[[{section}]]\n")
     } else {
         format!("\n[{section}]\n")
@@ -109,6 +110,16 @@ fn example() -> Config {
             password: Secret::new("change-me"),
             clients: Vec::new(),
             schema: None,
+        }],
+        rules: vec![Rule {
+            users: Vec::new(),
+            clients: Vec::new(),
+            rule: routing::Rule {
+                name: "example".to_owned(),
+                enabled: false,
+                matcher: Matcher { kinds: vec![StatementKind::Read], ..Matcher::default() },
+                action: Action::Primary,
+            },
         }],
         ..Config::default()
     }

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use super::file::{Draft, DraftServer};
 use super::reader::Report;
+use super::validate_rules::rules;
 use super::{Fallback, ListenAddress, Role, ServerAddress, TlsServerMode};
 
 /// Reports all that is wrong with a draft as a whole.
@@ -20,6 +21,7 @@ pub(super) fn validate(draft: &Draft, report: &Report) {
     monitor(draft, report);
     tls_client(draft, report);
     tls_server(draft, report);
+    rules(draft, report);
 }
 
 /// The listeners of the file, else the default ones.
@@ -208,7 +210,10 @@ fn readable(key: &str, path: &Path, report: &Report) {
 }
 
 /// Calls back with each repeated value's key and the key that had it first.
-fn unique<T: Eq + Hash>(values: impl Iterator<Item = (String, T)>, mut repeated: impl FnMut(&str, &str)) {
+pub(super) fn unique<T: Eq + Hash>(
+    values: impl Iterator<Item = (String, T)>,
+    mut repeated: impl FnMut(&str, &str),
+) {
     let mut first: HashMap<T, String> = HashMap::new();
     for (key, value) in values {
         match first.get(&value) {

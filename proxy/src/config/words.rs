@@ -1,6 +1,9 @@
 //! Values that are one word out of a few: the one list that reading, advice and the reference share.
 
-use super::{Consistency, Fallback, LogFormat, LogLevel, PoolMode, Role, TlsClientMode, TlsServerMode};
+use super::{
+    Consistency, Fallback, FirewallMode, LogFormat, LogLevel, PoolMode, Role, TlsClientMode, TlsServerMode,
+};
+use crate::routing::StatementKind;
 
 /// A type whose values are written as words.
 pub(super) trait Word: Copy + PartialEq + 'static {
@@ -39,6 +42,22 @@ impl Word for Consistency {
 impl Word for PoolMode {
     const WORDS: &'static [(&'static str, Self)] =
         &[("transaction", Self::Transaction), ("session", Self::Session)];
+}
+
+impl Word for FirewallMode {
+    const WORDS: &'static [(&'static str, Self)] = &[("off", Self::Off), ("reject", Self::Reject)];
+}
+
+impl Word for StatementKind {
+    const WORDS: &'static [(&'static str, Self)] = &{
+        let mut words = [("", Self::Read); Self::ALL.len()];
+        let mut at = 0;
+        while at < words.len() {
+            words[at] = (Self::ALL[at].as_str(), Self::ALL[at]);
+            at += 1;
+        }
+        words
+    };
 }
 
 impl Word for TlsClientMode {
@@ -81,4 +100,14 @@ macro_rules! display_as_word {
     )*};
 }
 
-display_as_word!(Role, Consistency, Fallback, PoolMode, TlsClientMode, TlsServerMode, LogLevel, LogFormat);
+display_as_word!(
+    Role,
+    Consistency,
+    Fallback,
+    FirewallMode,
+    PoolMode,
+    TlsClientMode,
+    TlsServerMode,
+    LogLevel,
+    LogFormat
+);

@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use super::class::StatementClass;
 use super::classify::classify_scanned;
 use super::dialect::Dialect;
+use super::rules::Rules;
 use super::scan::{Hint, scan_with_seed};
 
 /// How the cache has served.
@@ -64,12 +66,19 @@ pub struct ClassCache {
     /// Secret of this cache, so that nobody can write a text with another's key.
     seed: u64,
     stats: CacheStats,
+    rules: Arc<Rules>,
 }
 
 impl ClassCache {
     /// A cache of at most `capacity` entries (at least 2).
     #[must_use]
     pub fn new(capacity: usize) -> Self {
+        Self::with_rules(capacity, Arc::default())
+    }
+
+    /// The same, with the rules that each class is to be matched with once.
+    #[must_use]
+    pub fn with_rules(capacity: usize, rules: Arc<Rules>) -> Self {
         let half = (capacity / 2).max(1);
         let generation = || Generation::with_capacity_and_hasher(half, BuildHasherDefault::default());
         Self {
@@ -78,6 +87,7 @@ impl ClassCache {
             half,
             seed: RandomState::new().hash_one(half),
             stats: CacheStats::default(),
+            rules,
         }
     }
 
@@ -94,10 +104,20 @@ impl ClassCache {
             class
         } else {
             self.stats.misses += 1;
-            Rc::new(classify_scanned(sql, dialect, scan.fingerprint))
+            let mut class = classify_scanned(sql, dialect, scan.fingerprint);
+            class.rules = self.rules.matching(&class, sql, dialect);
+            Rc::new(class)
         };
         self.insert(key, Rc::clone(&class));
         (class, scan.hint)
+    }
+
+    /// The class of a text that is too long to be read.
+    #[must_use]
+    pub fn unread(&self) -> Rc<StatementClass> {
+        let mut class = StatementClass::not_read();
+        class.rules = self.rules.matching_unread(&class);
+        Rc::new(class)
     }
 
     fn insert(&mut self, key: Key, class: Rc<StatementClass>) {

@@ -3,6 +3,8 @@
 use std::fmt;
 
 use super::effects::Effects;
+use super::firewall::{Hazard, Hazards};
+use super::rules::RuleSet;
 
 /// Where a statement may run, from the most to the least free. The order is the strength: of several
 /// statements in one text the strongest decides.
@@ -129,6 +131,35 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// Every one, in the order of their declaration.
+    pub const ALL: [Self; 25] = [
+        Self::ProvedRead,
+        Self::SessionVariable,
+        Self::UserVariable,
+        Self::ConnectionId,
+        Self::ServerRoleQuestion,
+        Self::SystemSchema,
+        Self::ReplicationWait,
+        Self::FileAccess,
+        Self::LastStatement,
+        Self::SetStatement,
+        Self::TransactionControl,
+        Self::PreparedByName,
+        Self::Kill,
+        Self::LockingClause,
+        Self::IntoClause,
+        Self::UserVariableAssignment,
+        Self::NamedLock,
+        Self::Sequence,
+        Self::InsertIdSet,
+        Self::UnknownFunction,
+        Self::NotARead,
+        Self::Empty,
+        Self::AmbiguousCharset,
+        Self::NotUnderstood,
+        Self::JudgesDisagree,
+    ];
+
     /// The name in `explain`, traces and metrics.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -198,12 +229,17 @@ pub struct StatementClass {
     /// Hash of the text without its literals, blanks, comments and the case of unquoted words. Stable
     /// across runs and processes of one version of Telamon.
     pub fingerprint: u64,
-    /// The tables named, where the parser could follow the text; empty does not mean "none".
+    /// The tables named: of a read that the parser could follow just those, of others whatever stands in a place for
+    /// tables. Of a text that is not looked at, none.
     pub tables: Vec<TableName>,
     /// The schema of `USE`.
     pub schema: Option<Box<[u8]>>,
     /// The target of `KILL`.
     pub kill: Option<KillTarget>,
+    /// What the firewall may refuse it for.
+    pub hazards: Hazards,
+    /// The user's rules that its text may be for; empty where no rules were asked.
+    pub rules: RuleSet,
 }
 
 impl StatementClass {
@@ -218,6 +254,8 @@ impl StatementClass {
             tables: Vec::new(),
             schema: None,
             kill: None,
+            hazards: Hazards::NONE.with(Hazard::Unread),
+            rules: RuleSet::default(),
         }
     }
 
@@ -225,5 +263,14 @@ impl StatementClass {
     #[must_use]
     pub fn is_read(&self) -> bool {
         self.kind == StatementKind::Read
+    }
+}
+
+impl fmt::Display for TableName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.schema {
+            Some(schema) => write!(f, "{schema}.{}", self.table),
+            None => f.write_str(&self.table),
+        }
     }
 }

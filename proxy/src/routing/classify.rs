@@ -6,8 +6,11 @@
 
 use super::class::{Reason, StatementClass, StatementKind};
 use super::dialect::Dialect;
+use super::firewall;
 use super::read::{Reading, read};
+use super::rules::RuleSet;
 use super::scan::scan;
+use super::tables;
 use super::tree;
 
 /// Classifies a text, without a cache. Never fails: what is not understood is a write.
@@ -32,9 +35,11 @@ pub(super) fn classify_scanned(sql: &[u8], dialect: &Dialect, fingerprint: u64) 
         reason: findings.reason,
         effects: findings.effects,
         fingerprint,
-        tables: verdict.tables,
+        tables: if verdict.is_read == Some(true) { verdict.tables } else { tables::tables(sql, dialect) },
         schema: reading.schema,
         kill: reading.kill,
+        hazards: firewall::hazards(sql, dialect),
+        rules: RuleSet::default(),
     }
 }
 

@@ -3,6 +3,8 @@
 use std::fmt;
 
 use super::class::Reason;
+use super::firewall::Hazard;
+use super::rules::RuleId;
 
 /// Why a session must keep the backend connection it has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -40,6 +42,25 @@ pub enum PinReason {
 }
 
 impl PinReason {
+    /// Every one, in the order of their declaration.
+    pub const ALL: [Self; 15] = [
+        Self::Transaction,
+        Self::AutocommitOff,
+        Self::NextTransaction,
+        Self::Xa,
+        Self::TemporaryTable,
+        Self::LockedTables,
+        Self::NamedLock,
+        Self::Handler,
+        Self::UserVariable,
+        Self::PreparedByName,
+        Self::LongData,
+        Self::Cursor,
+        Self::LastStatement,
+        Self::Isolation,
+        Self::UnknownState,
+    ];
+
     /// The name in `explain`, traces and metrics.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -195,6 +216,10 @@ pub enum RouteReason {
     ReadOnlyTransaction,
     /// A replica was wanted and none is usable.
     NoUsableReplica,
+    /// A rule of the user, by its place in the file.
+    Rule(RuleId),
+    /// The firewall.
+    Firewall(Hazard),
 }
 
 impl RouteReason {
@@ -209,10 +234,13 @@ impl RouteReason {
             Self::Class(reason) => reason.as_str(),
             Self::ReadOnlyTransaction => "read_only_transaction",
             Self::NoUsableReplica => "no_usable_replica",
+            Self::Rule(_) => "rule",
+            Self::Firewall(_) => "firewall",
         }
     }
 
-    /// The step of the order of decision: `held`, `hint`, `session`, `class` or `servers`.
+    /// The step of the order of decision: `rule`, `held`, `hint`, `session`, `class` or
+    /// `servers`.
     #[must_use]
     pub const fn step(self) -> &'static str {
         match self {
@@ -221,6 +249,7 @@ impl RouteReason {
             Self::Isolation | Self::SystemSchema => "session",
             Self::Class(_) | Self::ReadOnlyTransaction => "class",
             Self::NoUsableReplica => "servers",
+            Self::Rule(_) | Self::Firewall(_) => "rule",
         }
     }
 }
@@ -240,4 +269,7 @@ pub struct Route {
     pub reason: RouteReason,
     /// A replica hint stood on a statement that no replica may run: ignored, to be counted.
     pub hint_ignored: bool,
+    /// The first rule that matches wished another target than the statement may have, or than a hint asks
+    /// for: ignored, to be counted.
+    pub rule_ignored: bool,
 }

@@ -11,18 +11,23 @@ mod builtins;
 mod cache;
 mod class;
 mod classify;
+mod counts;
 mod dialect;
 mod effects;
 mod facts;
+mod firewall;
 mod functions;
 mod heads;
 mod lex;
+mod normal;
 mod read;
 mod reader;
+mod rules;
 mod scan;
 mod set;
 mod show;
 mod structure;
+mod tables;
 mod tree;
 mod variables;
 
@@ -30,46 +35,73 @@ pub use balance::Balancer;
 pub use cache::{CacheStats, ClassCache};
 pub use class::{KillTarget, Reason, StatementClass, StatementKind, TableName};
 pub use classify::classify;
+pub use counts::RouteCounts;
 pub use dialect::{ClientCharset, Dialect, ServerFamily};
 pub use effects::Effects;
 pub use facts::{Fallback, Isolation, PinReason, ReplicaFacts, Route, RouteReason, SessionFacts, Target};
+pub use firewall::{Hazard, Hazards};
+pub use normal::normal_form;
+pub use rules::{
+    Action, Asked, Matcher, Pattern, Rule, RuleCount, RuleId, RuleSet, Rules, Verdict, Wish, covers, is_wider,
+};
 pub use scan::{Hint, Scan, scan};
 
-/// Decides where a statement goes. `hint` is the one of its leading comment.
+/// Decides where a statement goes. `hint` is the one of its leading comment, `verdict` what
+/// [`Rules::judge`] says of it.
 ///
-/// The order is fixed: what the session holds, the hint, the class (with the session's isolation
-/// level and schema), the servers. Rules of the user stand between hint and class: they see the same
-/// arguments and may only choose among targets that the class allows.
+/// The order is fixed: refusals, what the session holds, the hint, the first rule that matches, the class
+/// (with the session's isolation level and schema), the servers. A rule chooses only among targets that
+/// the class allows; where it wishes another, it is not followed.
 #[must_use]
 pub fn route(
     class: &StatementClass,
     hint: Option<Hint>,
     facts: &SessionFacts,
     replicas: &ReplicaFacts,
+    verdict: Verdict,
 ) -> Route {
+    let to = |target, reason| Route { target, reason, hint_ignored: false, rule_ignored: false };
+    let wish = match verdict {
+        Verdict::Firewall(hazard) => return to(Target::Own, RouteReason::Firewall(hazard)),
+        Verdict::Rule(id, Wish::Reject) => return to(Target::Own, RouteReason::Rule(id)),
+        Verdict::Rule(id, wish) => Some((id, wish)),
+        Verdict::None => None,
+    };
+    let wants = |wished: &[Wish]| wish.filter(|(_, wish)| wished.contains(wish)).map(|(id, _)| id);
+    let away = wants(&[Wish::Replica, Wish::Label]);
     if let Some(pin) = held_by(class, facts) {
-        return Route { target: Target::Held, reason: RouteReason::Held(pin), hint_ignored: false };
+        return Route { rule_ignored: away.is_some(), ..to(Target::Held, RouteReason::Held(pin)) };
     }
     if hint == Some(Hint::Primary) {
-        return Route { target: Target::Primary, reason: RouteReason::Hint, hint_ignored: false };
+        return Route { rule_ignored: away.is_some(), ..to(Target::Primary, RouteReason::Hint) };
     }
+    let home = wants(&[Wish::Primary]);
     let replica_hint = hint == Some(Hint::Replica);
-    match replica_wish(class, facts) {
-        Err(reason) => Route { target: Target::Primary, reason, hint_ignored: replica_hint },
-        Ok(_) if replicas.usable == 0 => Route {
-            target: match replicas.fallback {
-                Fallback::Primary => Target::Primary,
-                Fallback::Error => Target::Own,
-            },
-            reason: RouteReason::NoUsableReplica,
-            hint_ignored: false,
+    let reason = match replica_wish(class, facts) {
+        Err(reason) => {
+            let reason = home.map_or(reason, RouteReason::Rule);
+            let ignored = to(Target::Primary, reason);
+            return Route { hint_ignored: replica_hint, rule_ignored: away.is_some(), ..ignored };
+        }
+        Ok(_) if replica_hint => RouteReason::Hint,
+        // Its transaction may go on to do anything, so no rule moves it.
+        Ok(reason @ RouteReason::ReadOnlyTransaction) => reason,
+        Ok(reason) => match (home, away) {
+            (Some(id), _) => return to(Target::Primary, RouteReason::Rule(id)),
+            (_, Some(id)) => RouteReason::Rule(id),
+            _ => reason,
         },
-        Ok(reason) => Route {
-            target: Target::Replica,
-            reason: if replica_hint { RouteReason::Hint } else { reason },
-            hint_ignored: false,
-        },
+    };
+    let wished = home.or(away).is_some();
+    let rule_ignored = wished && !matches!(reason, RouteReason::Rule(_));
+    if replicas.usable == 0 {
+        let target = match replicas.fallback {
+            Fallback::Primary => Target::Primary,
+            Fallback::Error => Target::Own,
+        };
+        return Route { rule_ignored, ..to(target, RouteReason::NoUsableReplica) };
     }
+    Route { rule_ignored, ..to(Target::Replica, reason) }
 }
 
 /// What binds the statement to a connection the session already has.

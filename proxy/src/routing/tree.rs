@@ -24,13 +24,14 @@ const MAX_TOKENS: usize = 8 * 1024;
 const MAX_OPERATORS: usize = 160;
 const MAX_NESTING: usize = 24;
 /// More names are not kept: the class stays small.
-const MAX_TABLES: usize = 64;
+pub(super) const MAX_TABLES: usize = 64;
 
 /// What the tree says.
 #[derive(Debug, Default)]
 pub(super) struct Verdict {
     /// `None` where the parser cannot follow.
     pub(super) is_read: Option<bool>,
+    /// Those of a read; elsewhere the walk ends early.
     pub(super) tables: Vec<TableName>,
 }
 
@@ -51,11 +52,6 @@ pub(super) fn judge(sql: &[u8], shape: Shape, dialect: &Dialect) -> Verdict {
     let is_read = !statements.is_empty()
         && statements.iter().all(is_reading_statement)
         && statements.visit(&mut walk).is_continue();
-    if !is_read {
-        let mut names = Names { tables: std::mem::take(&mut walk.tables) };
-        let _ = statements.visit(&mut names);
-        walk.tables = names.tables;
-    }
     Verdict { is_read: Some(is_read), tables: walk.tables }
 }
 
@@ -78,20 +74,6 @@ fn is_reading_statement(statement: &Statement) -> bool {
         | Statement::ShowCollation { .. } => true,
         Statement::Explain { statement, .. } => matches!(**statement, Statement::Query(_)),
         _ => false,
-    }
-}
-
-/// Collects tables only, of statements that are no reads.
-struct Names {
-    tables: Vec<TableName>,
-}
-
-impl Visitor for Names {
-    type Break = ();
-
-    fn pre_visit_relation(&mut self, relation: &ObjectName) -> ControlFlow<()> {
-        note_table(&mut self.tables, relation);
-        ControlFlow::Continue(())
     }
 }
 

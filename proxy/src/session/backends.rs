@@ -7,6 +7,7 @@ use crate::backend::{Claim, ConnectError, PooledConnection, Wish};
 use crate::config::{Fallback, PoolMode};
 use crate::protocol::error_code::ServerError;
 use crate::protocol::response;
+use crate::routing::RuleId;
 use crate::topology::Server;
 use std::rc::Rc;
 use std::time::Duration;
@@ -34,6 +35,8 @@ pub(super) struct Backends {
     claims: [Option<Rc<Claim>>; 2],
     /// The server that answers the session's reads next.
     pub(super) reader: Option<usize>,
+    /// The rule whose label limits the choice for the read at hand.
+    pub(super) wanted: Option<RuleId>,
 }
 
 impl Backends {
@@ -158,20 +161,46 @@ impl Session {
         }
     }
 
-    /// The connection for a read: to the server whose turn it is, which may be the primary where it has a weight.
-    pub(super) fn read_slot(&mut self) -> Slot {
-        let topology = &self.context.topology;
+    /// The label that the server of the read at hand must have.
+    fn wanted_label(&self) -> Option<&str> {
+        self.backends.wanted.and_then(|rule| self.context.rules.label(rule))
+    }
+
+    /// Whether the server may answer the read at hand. One of weight 0 only answers what a label sends there.
+    fn is_wanted(&self, index: usize) -> bool {
+        let server = &self.context.topology.servers()[index];
+        self.wanted_label().map_or(server.weight > 0, |label| server.has_label(label))
+    }
+
+    /// The servers that may answer the read at hand, with their weights.
+    fn readers(&self) -> Vec<(usize, u32)> {
+        match self.wanted_label() {
+            Some(label) => self.context.topology.labelled(label).collect(),
+            None => self.context.topology.readable().collect(),
+        }
+    }
+
+    /// The connection for a read: to the server whose turn it is, which may be the primary where it has a weight, or
+    /// the label of the rule that the read follows.
+    pub(super) fn read_slot(&mut self, wanted: Option<RuleId>) -> Slot {
+        self.backends.wanted = wanted;
         if self.state.reads_on_primary {
             return Slot::Primary;
         }
-        if self.backends.get(Slot::Replica).is_some() {
-            return Slot::Replica;
+        if let Some(replica) = self.backends.get(Slot::Replica) {
+            // A cursor ends with its connection.
+            if self.is_wanted(replica.connection.server().index) || self.statements.has_cursor(Slot::Replica)
+            {
+                return Slot::Replica;
+            }
+            self.give_back(Slot::Replica);
         }
-        let stays = |index: &usize| {
-            self.context.config.pool.mode == PoolMode::Session && topology.servers()[*index].is_readable()
-        };
+        let topology = &self.context.topology;
+        let kept = self.context.config.pool.mode == PoolMode::Session;
+        let stays =
+            |index: &usize| kept && topology.servers()[*index].is_readable() && self.is_wanted(*index);
         if self.backends.reader.filter(stays).is_none() {
-            let usable: Vec<_> = topology.readable().collect();
+            let usable = self.readers();
             self.backends.reader = self.context.balancer.borrow_mut().choose(&usable);
         }
         match self.backends.reader {
@@ -187,7 +216,7 @@ impl Session {
         let mut next = self.backends.reader;
         loop {
             let may = |index: &usize| *index != topology.primary().index && !tried.contains(index);
-            let usable: Vec<_> = topology.readable().filter(|(index, _)| may(index)).collect();
+            let usable: Vec<_> = self.readers().into_iter().filter(|(index, _)| may(index)).collect();
             let choice = next.take().filter(may);
             let Some(index) = choice.or_else(|| self.context.balancer.borrow_mut().choose(&usable)) else {
                 return Err(self.no_replica());

@@ -1,6 +1,7 @@
 //! The command phase: read a command, decide where it goes, forward it, relay its reply, learn from it.
 
 use super::Session;
+use super::asks::Asks;
 use super::backends::{NoBackend, Slot};
 use super::connection_phase::{self, Client};
 use super::context::Context;
@@ -20,10 +21,7 @@ use crate::protocol::handshake::ChangeUser;
 use crate::protocol::packet::{HEADER_LEN, Header};
 use crate::protocol::response;
 use crate::protocol::session_track::Wanted;
-use crate::routing::{
-    Effects, Fallback, Hint, KillTarget, PinReason, ReplicaFacts, RouteReason, ServerFamily, StatementClass,
-    StatementKind, Target, route,
-};
+use crate::routing::{Effects, KillTarget, StatementClass};
 use crate::topology::Health;
 use std::rc::Rc;
 use std::task::Poll;
@@ -42,7 +40,8 @@ impl Session {
         let group = group_of(&context, &who.account);
         let (statements, backends) = (StatementMap::default(), super::Backends::default());
         let seen = super::Observation::default();
-        Self { context, handle, client, who, group, state, statements, backends, seen }
+        let rules = super::route::rules_for(&context, &who);
+        Self { context, handle, client, who, group, state, statements, backends, rules, seen }
     }
 
     /// Enters the schema that the client asked for, and tells it that it is logged in.
@@ -166,7 +165,14 @@ impl Session {
 
     /// COM_QUERY.
     async fn query(&mut self, whole: bool) -> Result<(), End> {
-        let (class, hint) = if whole { self.classify(&self.payload()[1..]) } else { (unread(), None) };
+        let (class, hint) = match whole {
+            true => self.classify(&self.payload()[1..]),
+            false => (self.context.classes.borrow().unread(), None),
+        };
+        let verdict = self.judge(&class, &self.payload()[1..]);
+        if let Some(error) = self.refusal(&class, verdict) {
+            return self.answer_error(&error).await;
+        }
         if let Some(KillTarget { connection_id: Some(id), query_only }) = class.kill {
             let kill = if query_only { Kill::Query } else { Kill::Connection };
             if let Some(payload) = self.kill(id, kill).await {
@@ -174,7 +180,7 @@ impl Session {
             }
         }
         let asks = Asks::of(&class, self.payload(), self.state.dialect.family);
-        let slot = self.slot_for(&class, hint, asks);
+        let slot = self.slot_for(&class, hint, verdict, asks);
         let schema = class.schema.clone();
         let plan = Plan { effects: class.effects, asks, whole, ..Plan::new(slot, Command::Query) };
         let repeatable = class.kind.is_repeatable();
@@ -183,47 +189,6 @@ impl Session {
         self.exchange(Plan { repeatable, schema, ..plan }).await?;
         self.tracking_changed(&tracking).await;
         if released && self.seen.error.is_none() { Err(End::Released) } else { Ok(()) }
-    }
-
-    /// The class of a statement's text, in the session's dialect.
-    pub(super) fn classify(&self, sql: &[u8]) -> (Rc<StatementClass>, Option<Hint>) {
-        self.context.classes.borrow_mut().classify(sql, &self.state.dialect)
-    }
-
-    /// The connection that a statement goes to.
-    pub(super) fn slot_for(&mut self, class: &StatementClass, hint: Option<Hint>, asks: Asks) -> Slot {
-        let fallback = match self.context.config.routing.fallback {
-            crate::config::Fallback::Primary => Fallback::Primary,
-            crate::config::Fallback::Error => Fallback::Error,
-        };
-        let usable = self.context.topology.readable().count();
-        let decided = route(class, hint, &self.state.facts(), &ReplicaFacts { usable, fallback });
-        tracing::trace!(session = self.handle.id(), target = %decided.target, reason = %decided.reason, "routed");
-        match (decided.target, decided.reason) {
-            (Target::Primary, _) => Slot::Primary,
-            // Inside it the client may do things that a replica's connection cannot do for the session: begin another
-            // transaction, run DDL, take locks, set variables.
-            (Target::Replica, RouteReason::ReadOnlyTransaction) => Slot::Primary,
-            (Target::Replica, _) => self.read_slot(),
-            // With no replica, opening one finds the error that routing.fallback asks for.
-            (Target::Own, _) => Slot::Replica,
-            (Target::Held, RouteReason::Held(PinReason::LastStatement)) => self.previous_slot(asks),
-            (Target::Held, _) => Slot::Primary,
-        }
-    }
-
-    /// Where the answer to a question about the previous statement is. Insert ids come from the primary alone.
-    fn previous_slot(&self, asks: Asks) -> Slot {
-        match asks {
-            Asks { insert_id: true, .. } => Slot::Primary,
-            Asks { warnings: true, .. } => self.state.warnings_at,
-            _ => self.state.previous,
-        }
-    }
-
-    /// The connection for a command that only reads and has no text.
-    fn slot_for_read(&mut self) -> Slot {
-        if self.state.held().is_some() { Slot::Primary } else { self.read_slot() }
     }
 
     /// COM_INIT_DB.
@@ -317,6 +282,7 @@ impl Session {
         let who = connection_phase::change_user(context, handle, client, who, change).await?;
         self.who = who;
         self.group = group_of(&self.context, &self.who.account);
+        self.rules = super::route::rules_for(&self.context, &self.who);
         self.state = fresh_state(&self.context, &self.who);
         self.begin().await
     }
@@ -338,50 +304,6 @@ fn group_of(context: &Context, account: &Account) -> Rc<Account> {
     }
 }
 
-/// The class of a text too long to be read: nothing is known of it.
-fn unread() -> Rc<StatementClass> {
-    Rc::new(StatementClass::not_read())
-}
-
-/// What a statement asks about the ones before it, and whether it ends what they left.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Asks {
-    /// The session's last insert id.
-    pub(super) insert_id: bool,
-    /// And nothing else, not even by the way.
-    pub(super) only_insert_id: bool,
-    /// The warnings and errors that are listed.
-    pub(super) warnings: bool,
-    /// How many rows the last statement changed or found.
-    pub(super) counts: bool,
-    /// One of these, and the statement does nothing else.
-    pub(super) is_question: bool,
-    /// Nothing; and it empties the list of warnings, whoever's they are.
-    pub(super) clears_warnings: bool,
-}
-
-impl Asks {
-    /// What a text of this class asks.
-    pub(super) fn of(class: &StatementClass, text: &[u8], family: ServerFamily) -> Self {
-        let is_question = class.kind == StatementKind::LastStatement;
-        if !class.effects.contains(Effects::ASKS_LAST_STATEMENT) && !is_question {
-            // MariaDB keeps the list until a statement uses a table or has a warning of its own.
-            let clears_warnings = family == ServerFamily::MySql || !class.tables.is_empty();
-            return Self { clears_warnings, ..Self::default() };
-        }
-        let insert_id = contains(text, b"insert_id") || contains(text, b"identity");
-        let counts = contains(text, b"found_rows") || contains(text, b"row_count");
-        Self {
-            insert_id,
-            only_insert_id: is_question && insert_id && !counts,
-            warnings: is_question && !insert_id && !counts,
-            counts,
-            is_question,
-            clears_warnings: false,
-        }
-    }
-}
-
 /// The variables about reports that a SET statement names.
 pub(super) fn tracking_named(class: &StatementClass, text: &[u8]) -> Vec<&'static str> {
     if !class.effects.contains(Effects::SETS_SESSION_VARIABLES) || !contains(text, b"session_track_") {
@@ -390,7 +312,7 @@ pub(super) fn tracking_named(class: &StatementClass, text: &[u8]) -> Vec<&'stati
     Wanted::NAMES.into_iter().filter(|name| contains(text, name.as_bytes())).collect()
 }
 
-fn contains(text: &[u8], word: &[u8]) -> bool {
+pub(super) fn contains(text: &[u8], word: &[u8]) -> bool {
     text.windows(word.len()).any(|window| window.eq_ignore_ascii_case(word))
 }
 

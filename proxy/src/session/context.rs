@@ -4,7 +4,7 @@ use crate::backend::{Connector, Pools};
 use crate::config::{Config, TlsClientMode};
 use crate::io::Buffers;
 use crate::protocol::auth::RsaKey;
-use crate::routing::{Balancer, ClassCache};
+use crate::routing::{Balancer, ClassCache, RouteCounts, Rules};
 use crate::session::kill::Killer;
 use crate::topology::Topology;
 use std::cell::RefCell;
@@ -31,6 +31,10 @@ pub struct Context {
     pub buffers: Buffers,
     /// The classes of statements seen before.
     pub classes: RefCell<ClassCache>,
+    /// The user's rules and the firewall.
+    pub rules: Arc<Rules>,
+    /// Why the worker's statements went where they went.
+    pub routes: Arc<RouteCounts>,
     /// Whose turn it is to serve a read.
     pub balancer: RefCell<Balancer>,
 }

@@ -1,8 +1,8 @@
 //! One command and its reply, over the right connection in the right state.
 
 use super::Session;
+use super::asks::Asks;
 use super::backends::{NoBackend, Slot};
-use super::command_phase::Asks;
 use super::end::{End, Side};
 use super::kill::Running;
 use super::relay::{Relay, RelayError, Withholds, consume_front, discard_reply, stream_command};

@@ -4,6 +4,7 @@
 //! the ids that KILL names).
 
 mod answer;
+mod asks;
 mod backends;
 mod command_phase;
 mod connection_phase;
@@ -15,6 +16,7 @@ mod kill;
 mod prepared;
 mod relay;
 mod replay;
+mod route;
 mod state;
 mod statement_map;
 mod walk;
@@ -22,10 +24,12 @@ mod walk;
 pub use context::Context;
 pub use handle::{Handle, Signal};
 pub use kill::{FIRST_ID, KillAnswer, KillRequest, Killer, Running};
+pub use route::runs_on;
 
 use crate::backend::Account;
 use crate::io::{PacketStream, Socket};
 use crate::protocol::CapabilityFlags;
+use crate::routing::RuleSet;
 use backends::{Backends, Slot};
 use connection_phase::Client;
 use end::End;
@@ -50,6 +54,8 @@ pub(crate) struct Session {
     state: SessionState,
     statements: StatementMap,
     backends: Backends,
+    /// The rules for this user and client.
+    rules: RuleSet,
     /// What the last reply said.
     seen: Observation,
 }

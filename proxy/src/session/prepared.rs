@@ -1,8 +1,9 @@
 //! COM_STMT_*: prepared statements under Telamon's own ids, prepared on whichever connection they run.
 
 use super::Session;
+use super::asks::Asks;
 use super::backends::Slot;
-use super::command_phase::{Asks, fill_whole, tracking_named};
+use super::command_phase::{fill_whole, tracking_named};
 use super::end::End;
 use super::exchange::{NotReady, Plan, send};
 use super::relay::{RelayError, stream_command};
@@ -16,6 +17,7 @@ use crate::protocol::error_code::ServerError;
 use crate::protocol::packet::{HEADER_LEN, Header};
 use crate::protocol::prepared_statement::{Execute, long_data, set_statement_id, statement_id};
 use crate::protocol::reply::PreparedHead;
+use crate::routing::Asked;
 use std::rc::Rc;
 
 /// A parameter's bitmap bit, flag and types are at most this long: 65535 parameters.
@@ -37,7 +39,11 @@ impl Session {
         let sql = self.payload()[1..].to_vec();
         let (class, hint) = self.classify(&sql);
         let asks = Asks::of(&class, &sql, self.state.dialect.family);
-        let slot = self.slot_for(&class, hint, asks);
+        let verdict = self.judge(&class, &sql);
+        if let Some(error) = self.refusal(&class, verdict) {
+            return self.answer_error(&error).await;
+        }
+        let slot = self.slot_for(&class, hint, verdict, asks);
         let id = self.statements.next_id();
         let repeatable = class.kind.is_repeatable();
         let plan = Plan { repeatable, new_statement: Some(id), ..Plan::new(slot, Command::StmtPrepare) };
@@ -86,6 +92,9 @@ impl Session {
         }
         let (class, hint, parameters) = (statement.class.clone(), statement.hint, statement.parameters);
         let key = statement.key.clone();
+        // In the schema that its unqualified names belong to.
+        let asked = Asked { class: &class, text: None, schema: key.settings.schema.as_deref() };
+        let verdict = self.context.rules.judge(&asked, &self.rules);
         let Ok(head) = Execute::parse(self.payload(), parameters) else {
             let error = match self.context.topology.identity().product() {
                 "MariaDB" => ServerError::wrong_arguments("mysqld_stmt_execute"),
@@ -95,7 +104,10 @@ impl Session {
         };
         let shape = if head.cursor == 0 { ReplyShape::Results } else { ReplyShape::ResultsOrCursor };
         let asks = Asks::of(&class, &key.sql, self.state.dialect.family);
-        let slot = self.slot_for(&class, hint, asks);
+        if let Some(error) = self.refusal(&class, verdict) {
+            return self.answer_error(&error).await;
+        }
+        let slot = self.slot_for(&class, hint, verdict, asks);
         let plan =
             Plan { effects: class.effects, asks, whole, shape, ..Plan::new(slot, Command::StmtExecute) };
         self.close_cursor(id).await;

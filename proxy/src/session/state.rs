@@ -78,7 +78,7 @@ struct Pins {
     unknown: bool,
     named_locks: u32,
     handlers: u32,
-    /// Not a pin, but lost with the connection: user variables, names of prepared statements, insert ids.
+    /// Not a pin, but lost with the connection: user variables, names of prepared statements.
     irreplaceable: bool,
 }
 
@@ -108,10 +108,8 @@ const OF_WRITES: [&str; 12] = [
 const NOT_REPEATABLE: [&str; 3] = ["rand_seed1", "rand_seed2", "timestamp"];
 
 /// Effects that are lost with the connection and are no setting.
-const IRREPLACEABLE: Effects = Effects::SETS_USER_VARIABLES
-    .with(Effects::PREPARES_STATEMENT)
-    .with(Effects::SETS_INSERT_ID)
-    .with(Effects::MAY_CALL_UNKNOWN);
+const IRREPLACEABLE: Effects =
+    Effects::SETS_USER_VARIABLES.with(Effects::PREPARES_STATEMENT).with(Effects::MAY_CALL_UNKNOWN);
 
 /// Effects of which the text does not tell all.
 const MAY_HIDE_STATE: Effects = Effects::MAY_CALL_UNKNOWN.with(Effects::EXECUTES_STATEMENT);
@@ -260,7 +258,8 @@ impl SessionState {
         if let Some(status) = seen.status.filter(|_| slot == Slot::Primary) {
             self.observe_status(status);
         }
-        if slot == Slot::Primary && seen.gave_insert_id {
+        let may_give = effects.intersects(Effects::SETS_INSERT_ID.with(Effects::MAY_CALL_UNKNOWN));
+        if slot == Slot::Primary && (seen.gave_insert_id || may_give) {
             self.insert_id = InsertId::Here;
         }
         if slot == Slot::Primary && effects.intersects(IRREPLACEABLE) {

@@ -30,6 +30,8 @@ pub struct Server {
     pub role: Role,
     /// Its share of the reads.
     pub weight: u32,
+    /// Words by which rules name it.
+    pub labels: Vec<String>,
     health: AtomicU8,
     /// Until when it is known to lack writes that a session must see, in milliseconds since `since`; 0 is never.
     behind_until_ms: AtomicU64,
@@ -113,6 +115,7 @@ impl Server {
             address: server.address.clone(),
             role: server.role,
             weight: server.weight,
+            labels: server.labels.clone(),
             health: AtomicU8::new(Health::Unknown as u8),
             behind_until_ms: AtomicU64::new(0),
             since: Instant::now(),
@@ -125,6 +128,11 @@ impl Server {
             has: ArcSwapOption::empty(),
             identity: ArcSwapOption::empty(),
         }
+    }
+
+    /// Whether a rule's label means it.
+    pub fn has_label(&self, label: &str) -> bool {
+        self.labels.iter().any(|own| own == label)
     }
 
     /// Whether it answers, as far as is known.
@@ -344,6 +352,13 @@ impl Topology {
     pub fn readable(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
         let usable = |s: &&Arc<Server>| s.weight > 0 && s.is_readable();
         self.servers.iter().filter(usable).map(|s| (s.index, s.weight))
+    }
+
+    /// The servers that may serve a read which a rule keeps on those of a label, the primary among them, with their
+    /// weights. One of weight 0 serves such reads alone.
+    pub fn labelled<'a>(&'a self, label: &'a str) -> impl Iterator<Item = (usize, u32)> + 'a {
+        let usable = move |s: &&Arc<Server>| s.has_label(label) && s.is_readable();
+        self.servers.iter().filter(usable).map(|s| (s.index, s.weight.max(1)))
     }
 
     /// Notes a write that a server acknowledged to a client.

@@ -3,6 +3,7 @@
 mod hostile;
 mod problems;
 mod reference;
+mod rules;
 mod values;
 
 use super::{Config, ConfigErrors};

@@ -14,11 +14,13 @@ fn the_file_in_config_is_the_reference() {
 }
 
 #[test]
-fn the_reference_is_the_defaults_but_for_its_servers_and_user() {
+fn the_reference_is_the_defaults_but_for_its_servers_user_and_rule() {
     let config = parse(&reference());
     assert_eq!((config.servers.len(), config.replicas().count(), config.users.len()), (3, 2, 1));
     assert!(config.warnings.is_empty(), "{:?}", config.warnings);
-    assert_eq!(Config { servers: Vec::new(), users: Vec::new(), ..config }, Config::default());
+    assert!(config.rules.iter().all(|rule| !rule.rule.enabled));
+    let config = Config { servers: Vec::new(), users: Vec::new(), rules: Vec::new(), ..config };
+    assert_eq!(config, Config::default());
 }
 
 fn section_start(text: &str, section: &str) -> usize {
@@ -33,7 +35,11 @@ fn the_reference_describes_every_key_that_is_read_and_no_other() {
         let start = header + text[header..].find(&format!("\n{} = ", key.name())).unwrap() + 1;
         let end = start + text[start..].find('\n').unwrap();
         let wrong = format!("{}{} = 1979-05-27{}", &text[..start], key.name(), &text[end..]);
-        let path = key.path.replace("servers.", "servers[0].").replace("users.", "users[0].");
+        let path = key
+            .path
+            .replace("servers.", "servers[0].")
+            .replace("users.", "users[0].")
+            .replace("rules.", "rules[0].");
         let lines = problems(&wrong);
         assert!(lines[0].contains(&format!(": {path}: must be ")), "{path} is not read: {lines:?}");
         assert!(lines[0].ends_with("found a date or time"), "{lines:?}");
@@ -58,6 +64,14 @@ fn the_example_of_weights_is_good() {
     let config = Config::parse(text, |name| (name == "APP_PASSWORD").then(|| "x".to_owned())).unwrap();
     assert_eq!(config.replicas().map(|server| server.weight).collect::<Vec<_>>(), [3, 1, 0]);
     assert!(config.warnings.is_empty());
+}
+
+#[test]
+fn the_example_of_rules_is_good() {
+    let text = include_str!("../../../../config/examples/rules.toml");
+    let config = Config::parse(text, |_| Some("x".to_owned())).unwrap_or_else(|errors| panic!("{errors}"));
+    assert_eq!(config.rules.len(), 4);
+    assert!(config.warnings.is_empty(), "{:?}", config.warnings);
 }
 
 #[test]

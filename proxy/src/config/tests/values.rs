@@ -97,6 +97,8 @@ fn all_other(directory: &std::path::Path) -> Config {
             consistency_wait_ms: 7,
             primary_wait_ms: 11,
         },
+        rules: Vec::new(), // they and the firewall have a file of their own
+        firewall: Firewall::default(),
         pool: Pool {
             mode: PoolMode::Session,
             max_connections: 12,
@@ -175,6 +177,8 @@ fn each_word_reads_as_its_value<T: Word + std::fmt::Debug>(all: &[T]) {
 #[test]
 fn every_value_of_a_list_has_its_word() {
     each_word_reads_as_its_value(&[Role::Primary, Role::Replica]);
+    each_word_reads_as_its_value(&crate::routing::StatementKind::ALL);
+    each_word_reads_as_its_value(&[FirewallMode::Off, FirewallMode::Reject]);
     each_word_reads_as_its_value(&[Fallback::Primary, Fallback::Error]);
     each_word_reads_as_its_value(&[TlsClientMode::Off, TlsClientMode::Preferred, TlsClientMode::Required]);
     each_word_reads_as_its_value(&[

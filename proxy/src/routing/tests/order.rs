@@ -2,14 +2,14 @@
 
 use crate::routing::{
     Dialect, Fallback, Hint, Isolation, PinReason, Reason, ReplicaFacts, Route, RouteReason, SessionFacts,
-    Target, classify, route,
+    Target, Verdict, classify, route,
 };
 
 const UP: ReplicaFacts = ReplicaFacts { usable: 2, fallback: Fallback::Primary };
 const DOWN: ReplicaFacts = ReplicaFacts { usable: 0, fallback: Fallback::Primary };
 
 fn routed(sql: &str, hint: Option<Hint>, facts: &SessionFacts, replicas: &ReplicaFacts) -> Route {
-    route(&classify(sql.as_bytes(), &Dialect::default()), hint, facts, replicas)
+    route(&classify(sql.as_bytes(), &Dialect::default()), hint, facts, replicas, Verdict::None)
 }
 
 fn plain(sql: &str) -> (Target, &'static str) {
