@@ -43,7 +43,7 @@ async fn try_one(connector: &Connector, server: &Arc<Server>, user: &User) -> (S
     };
     let (name, address) = (&server.name, &server.address);
     let head = format!("{name} ({address}), user {}", user.name);
-    match Connection::open(connector, server, &account, &Buffers::default()).await {
+    match Connection::open(connector, server.extra_permit(), &account, &Buffers::default()).await {
         Ok(connection) => {
             connection.quit().await;
             let version = server.identity().map(|i| i.version.clone()).unwrap_or_default();

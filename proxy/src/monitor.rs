@@ -68,7 +68,8 @@ impl Watch {
         let connection = match connection {
             Some(connection) => connection,
             None => {
-                let open = Connection::open(&self.connector, &self.server, &self.account, buffers);
+                let open =
+                    Connection::open(&self.connector, self.server.extra_permit(), &self.account, buffers);
                 connection.insert(open.await?)
             }
         };

@@ -64,7 +64,7 @@ async fn serve(config: Arc<Config>) -> Result<(), StartError> {
     let topology = Arc::new(Topology::new(&config));
     let mut ends = Ends::new()?;
     let (drain, draining) = watch::channel(false);
-    let (killer, kills) = killers(worker_count(&config));
+    let (killer, kills) = killers(config.worker_threads());
     let shared = Shared {
         config: config.clone(),
         topology: topology.clone(),
@@ -134,13 +134,6 @@ fn acceptor(config: &Config) -> Result<Option<tokio_rustls::TlsAcceptor>, TlsErr
         (TlsClientMode::Off, _, _) => Ok(None),
         (_, Some(cert), Some(key)) => tls::acceptor_from_files(cert, key).map(Some),
         _ => tls::acceptor_generated(client.directory.as_deref()).map(Some),
-    }
-}
-
-fn worker_count(config: &Config) -> usize {
-    match config.workers {
-        0 => std::thread::available_parallelism().map_or(1, usize::from),
-        n => n,
     }
 }
 

@@ -1,7 +1,7 @@
 //! One worker: one thread, its runtime, its sessions and all they use. Nothing on its data path is shared with
 //! another thread.
 
-use crate::backend::Connector;
+use crate::backend::{Connector, Pools, TICK};
 use crate::config::Config;
 use crate::io::{Buffers, Socket};
 use crate::protocol::auth::RsaKey;
@@ -15,7 +15,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::net::{TcpStream, UnixStream};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::LocalSet;
 
 /// Statements whose class a worker remembers.
@@ -96,7 +96,21 @@ pub struct Inbox {
     pub routes: Arc<RouteCounts>,
 }
 
-type Sessions = Rc<RefCell<HashMap<u32, Rc<Handle>>>>;
+/// The sessions of one worker.
+#[derive(Clone, Default)]
+struct Sessions {
+    list: Rc<RefCell<HashMap<u32, Rc<Handle>>>>,
+    ended: Rc<Notify>,
+}
+
+impl Sessions {
+    /// Waits until the last of them is over.
+    async fn are_over(&self) {
+        while !self.list.borrow().is_empty() {
+            self.ended.notified().await;
+        }
+    }
+}
 
 /// Serves clients on this thread until a drain, and until every session is over then.
 ///
@@ -104,9 +118,7 @@ type Sessions = Rc<RefCell<HashMap<u32, Rc<Handle>>>>;
 /// The runtime cannot be made.
 pub fn run(shared: Shared, inbox: Inbox) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let local = LocalSet::new();
-    local.spawn_local(serve(shared, inbox));
-    runtime.block_on(local);
+    LocalSet::new().block_on(&runtime, serve(shared, inbox));
     Ok(())
 }
 
@@ -114,7 +126,10 @@ async fn serve(shared: Shared, mut inbox: Inbox) {
     let sessions = Sessions::default();
     let mut drain = shared.drain.clone();
     let buffers = Buffers::new(shared.config.limits.relay_buffer_bytes);
+    let pools = Pools::new(&shared.config, &shared.topology, shared.connector.clone(), buffers.clone());
+    tend(&pools, &shared.topology);
     let context = Rc::new(Context {
+        pools: pools.clone(),
         config: shared.config,
         topology: shared.topology,
         connector: shared.connector,
@@ -135,13 +150,36 @@ async fn serve(shared: Shared, mut inbox: Inbox) {
                 while let Ok(intake) = inbox.intake.try_recv() {
                     begin(&context, &sessions, intake); // accepted before the drain, so it is told too
                 }
-                for handle in sessions.borrow().values() {
-                    handle.send(Signal::Drain);
-                }
-                return; // the sessions live on in the LocalSet
+                break;
             }
         }
     }
+    for handle in sessions.list.borrow().values() {
+        handle.send(Signal::Drain);
+    }
+    sessions.are_over().await;
+    pools.quit().await;
+}
+
+/// Ends what is idle for too long, and gives places to sessions of other workers.
+fn tend(pools: &Rc<Pools>, topology: &Topology) {
+    for server in topology.servers() {
+        let (pools, server) = (pools.clone(), server.clone());
+        tokio::task::spawn_local(async move {
+            loop {
+                server.wanted().await;
+                pools.make_room(server.index);
+            }
+        });
+    }
+    let pools = pools.clone();
+    tokio::task::spawn_local(async move {
+        let mut ticks = tokio::time::interval(TICK);
+        loop {
+            ticks.tick().await;
+            pools.tick();
+        }
+    });
 }
 
 /// Begins a session.
@@ -152,7 +190,7 @@ fn begin(context: &Rc<Context>, sessions: &Sessions, intake: Intake) {
         Err(error) => return tracing::debug!(session = id, %error, "client gone before it was greeted"),
     };
     let handle = Rc::new(Handle::new(id));
-    sessions.borrow_mut().insert(id, handle.clone());
+    sessions.list.borrow_mut().insert(id, handle.clone());
     let listed = Listed { sessions: sessions.clone(), id };
     let context = context.clone();
     tokio::task::spawn_local(async move {
@@ -169,7 +207,8 @@ struct Listed {
 
 impl Drop for Listed {
     fn drop(&mut self) {
-        self.sessions.borrow_mut().remove(&self.id);
+        self.sessions.list.borrow_mut().remove(&self.id);
+        self.sessions.ended.notify_one();
     }
 }
 
@@ -181,7 +220,7 @@ fn registered(socket: Accepted) -> std::io::Result<(Socket, Option<IpAddr>)> {
 }
 
 fn answer(sessions: &Sessions, request: KillRequest) {
-    let sessions = sessions.borrow();
+    let sessions = sessions.list.borrow();
     let found = match sessions.get(&request.id) {
         None => KillAnswer::Unknown,
         Some(handle) => {

@@ -261,20 +261,23 @@ fn a_write_whose_server_dies_is_not_run_again() {
     assert_eq!(root.query(&format!("SELECT COUNT(*) FROM {}.t", schema.name)).text(), "0");
 }
 
+/// The server that runs a statement like this.
+fn runs<'a>(cluster: &'a Cluster, like: &str) -> &'a Server {
+    let running = format!("SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE '{like}'");
+    let runs = |server: &&Server| root(server).query(&running).number::<u32>() == 1;
+    wait_for("the statement runs", SOON, || cluster.servers().iter().find(runs))
+}
+
 #[test]
 fn a_read_whose_server_dies_before_it_answered_runs_elsewhere() {
     let cluster = breakable();
     let telamon = Telamon::in_front_of(&cluster, WATCH);
     let mut client = telamon.connect(&Login::default());
-    let server = who_answers(&mut client);
-    let replica = cluster.servers().iter().find(|s| s.server_id() == server).expect("it is of the cluster");
     let reader = thread::spawn(move || client.query("SELECT id, SLEEP(3) FROM whoami.t"));
-    let mut watch = root(replica);
-    let running = "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'SELECT id, SLEEP%'";
-    wait_for("the read runs", SOON, || (watch.query(running).number::<u32>() == 1).then_some(()));
+    let replica = runs(&cluster, "SELECT id, SLEEP%");
     kill(replica);
     let answered: u32 = reader.join().expect("it does not panic").number();
-    assert!(answered != server, "answered by {answered}");
+    assert!(answered != replica.server_id(), "answered by {answered}");
 }
 
 #[test]
@@ -282,13 +285,11 @@ fn half_a_result_is_never_followed_by_rows_of_another_server() {
     let cluster = breakable();
     let telamon = Telamon::in_front_of(&cluster, WATCH);
     let mut client = telamon.connect(&Login::default());
-    let server = who_answers(&mut client);
-    let replica = cluster.servers().iter().find(|s| s.server_id() == server).expect("it is of the cluster");
     client.send(b"\x03SELECT seq, REPEAT('x', 1000) FROM whoami.seq_1_to_1000000").unwrap();
     for _ in 0..1000 {
         client.read_packet().unwrap();
     }
-    kill(replica);
+    kill(runs(&cluster, "SELECT seq, REPEAT%"));
     let mut rows = 1000;
     let end = loop {
         match client.read_packet() {

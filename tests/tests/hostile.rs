@@ -24,7 +24,8 @@ impl Bench {
         account(cluster(), user);
         let telamon = Telamon::start(&format!(
             "[[users]]\nname = \"{user}\"\npassword = \"{user}\"\n\
-             [client]\nconnect_timeout_ms = 1000\nwrite_timeout_ms = 1000\n"
+             [client]\nconnect_timeout_ms = 1000\nwrite_timeout_ms = 1000\n\
+             [pool]\nidle_ms = 1\n"
         ));
         let bench = Bench { telamon, user, files: 0 };
         // What is opened once and kept, is open now.

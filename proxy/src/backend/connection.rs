@@ -9,8 +9,9 @@ use crate::protocol::reply::{Packet, PreparedHead, ReplyState};
 use crate::protocol::response::ErrPacket;
 use crate::protocol::session_track::Wanted;
 use crate::protocol::wire::Reader;
-use crate::protocol::{CapabilityFlags, Malformed, StatusFlags};
+use crate::protocol::{CapabilityFlags, Malformed, StatusFlags, capability};
 use crate::topology::{Permit, Server};
+use mysql_common::collations::{Collation, CollationId};
 use rustls::pki_types::ServerName;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,6 +25,7 @@ const TRACK: &str = "SET SESSION session_track_system_variables='*', session_tra
     session_track_state_change=1, session_track_transaction_info='CHARACTERISTICS'";
 /// What MySQL needs besides to report the GTIDs of writes; MariaDB reports them as a variable.
 const TRACK_GTIDS: &str = ", session_track_gtids='OWN_GTID'";
+const READ_ONLY: &[u8] = b"SET SESSION TRANSACTION READ ONLY";
 
 /// How connections to servers are made.
 #[derive(Clone)]
@@ -55,7 +57,7 @@ impl Connector {
 }
 
 /// Who logs in, and how its session begins.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
     /// The account's name.
     pub user: Vec<u8>,
@@ -73,6 +75,24 @@ pub struct Account {
     pub max_packet: u32,
     /// The client's connection attributes, as they stand in its packet.
     pub attributes: Vec<u8>,
+}
+
+impl Account {
+    /// The same for all sessions that can take turns on one connection: without what belongs to one client alone, and
+    /// without flags that only shape the login.
+    #[must_use]
+    pub fn shared(&self) -> Self {
+        let capabilities = capability::of_commands(self.capabilities);
+        Self { schema: None, attributes: Vec::new(), capabilities, ..self.clone() }
+    }
+
+    /// The statement that gives a connection the character set and collation of its login.
+    fn set_names(&self) -> String {
+        let collation = Collation::from(CollationId::from(u16::from(self.collation)));
+        // The old name means the same to every server; the new one is unknown to older ones.
+        let old = |name: &str| name.replace("utf8mb3", "utf8");
+        format!("SET NAMES {} COLLATE {}", old(collation.charset()), old(collation.collation()))
+    }
 }
 
 /// Why there is no connection.
@@ -134,17 +154,16 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Connects and logs in to `server`.
+    /// Connects and logs in to the permit's server.
     ///
     /// # Errors
     /// [`ConnectError`]
     pub async fn open(
         connector: &Connector,
-        server: &Arc<Server>,
+        permit: Permit,
         account: &Account,
         buffers: &Buffers,
     ) -> Result<Self, ConnectError> {
-        let permit = server.permit().ok_or(ConnectError::Limit)?;
         let open = Self::connect(connector, permit, account, buffers);
         match tokio::time::timeout(connector.timeout, open).await {
             Ok(done) => done,
@@ -274,13 +293,38 @@ impl Connection {
         }
     }
 
-    /// COM_RESET_CONNECTION, after which session tracking has to be switched on again.
+    /// COM_RESET_CONNECTION, and all that makes the connection what it was after its login.
     ///
     /// # Errors
     /// As [`Self::command`].
-    pub async fn reset(&mut self) -> Result<(), ConnectError> {
-        self.command(&[0x1F]).await?;
-        self.track().await
+    pub async fn reset_to_login(&mut self, account: &Account, read_only: bool) -> Result<(), ConnectError> {
+        let commands = self.reset_commands(Some(account), read_only);
+        self.stream.set_sequence(0);
+        for command in &commands {
+            self.stream.set_sequence(0);
+            self.stream.queue_packet(command);
+        }
+        self.stream.flush().await?;
+        for _ in &commands {
+            self.stream.set_sequence(1);
+            login::not_refused(self.stream.read_packet(MAX_OWN_REPLY).await?)?;
+        }
+        Ok(())
+    }
+
+    /// The commands of a reset, each answered by a single packet. Without the login's account the character set stays
+    /// what COM_RESET_CONNECTION makes of it: the server's default.
+    pub fn reset_commands(&self, login: Option<&Account>, read_only: bool) -> Vec<Vec<u8>> {
+        let mut commands = vec![vec![0x1F]];
+        let mut query = |sql: &[u8]| commands.push([b"\x03", sql].concat());
+        if let Some(account) = login {
+            query(account.set_names().as_bytes());
+        }
+        query(self.track_statement().as_bytes());
+        if read_only {
+            query(READ_ONLY);
+        }
+        commands
     }
 
     /// Switches session tracking on.
@@ -288,9 +332,14 @@ impl Connection {
     /// # Errors
     /// As [`Self::command`].
     pub async fn track(&mut self) -> Result<(), ConnectError> {
+        let statement = self.track_statement();
+        self.query(statement.as_bytes()).await
+    }
+
+    fn track_statement(&self) -> String {
         let is_mysql = self.server().identity().is_some_and(|identity| identity.product() == "MySQL");
         let gtids = if is_mysql { TRACK_GTIDS } else { "" };
-        self.query(format!("{TRACK}{gtids}").as_bytes()).await
+        format!("{TRACK}{gtids}")
     }
 
     /// Makes every transaction on it read only: a read that turns out to write, by a function in a view, is refused.
@@ -298,7 +347,7 @@ impl Connection {
     /// # Errors
     /// As [`Self::command`].
     pub async fn read_only(&mut self) -> Result<(), ConnectError> {
-        self.query(b"SET SESSION TRANSACTION READ ONLY").await
+        self.query(READ_ONLY).await
     }
 
     /// The client set these of [`Wanted::NAMES`] on this connection: they become part of `wanted`, and session

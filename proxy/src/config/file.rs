@@ -190,7 +190,13 @@ fn routing(mut table: Section<'_>, config: &mut Config) {
 
 fn pool(mut table: Section<'_>, config: &mut Config) {
     let pool = &mut config.pool;
+    set(&mut pool.mode, table.word("mode"));
     set(&mut pool.max_connections, table.number("max_connections"));
+    set(&mut pool.min_idle, table.number("min_idle"));
+    set(&mut pool.idle_ms, table.number("idle_ms"));
+    set(&mut pool.lifetime_ms, table.number("lifetime_ms"));
+    set(&mut pool.wait_ms, table.number("wait_ms"));
+    set(&mut pool.prepared_statements, table.number("prepared_statements"));
     set(&mut pool.connect_timeout_ms, table.number("connect_timeout_ms"));
     table.finish();
 }

@@ -3,7 +3,9 @@
 
 use super::keys_rules;
 use super::words::{Word, choices};
-use super::{Config, Consistency, Fallback, LogFormat, LogLevel, Role, TlsClientMode, TlsServerMode};
+use super::{
+    Config, Consistency, Fallback, LogFormat, LogLevel, PoolMode, Role, TlsClientMode, TlsServerMode,
+};
 
 /// A day: no wait of a proxy is longer, and a number beyond it is a slip of units.
 const DAY_MS: u64 = 86_400_000;
@@ -217,12 +219,56 @@ pub(super) const KEYS: &[Key] = &[
     keys_rules::FIREWALL_TRUNCATE,
     keys_rules::FIREWALL_UNREAD,
     key(
+        "pool.mode",
+        "How long a session keeps a connection: for a statement or a transaction (and while it has something there \
+         that no other connection has: a temporary table, a lock), or to its end.",
+        Words(choices::<PoolMode>),
+        |c| word(c.pool.mode),
+    ),
+    key(
         "pool.max_connections",
         "Connections to one server at most, over all workers. Keep it below the server's own max_connections.",
         Number(1, 1_000_000),
         |c| c.pool.max_connections.to_string(),
     )
     .unit("connections"),
+    key(
+        "pool.min_idle",
+        "Idle connections to each server that are not closed by pool.idle_ms, over all workers.",
+        Number(0, 1_000_000),
+        |c| c.pool.min_idle.to_string(),
+    )
+    .unit("connections"),
+    key(
+        "pool.idle_ms",
+        "A connection that nobody has used for this long is closed. Parts of a second count as a whole one.",
+        Number(1, DAY_MS),
+        |c| c.pool.idle_ms.to_string(),
+    )
+    .unit("ms"),
+    key(
+        "pool.lifetime_ms",
+        "A connection this old is closed when it comes back. Parts of a second count as a whole one.",
+        Number(1, 365 * DAY_MS),
+        |c| c.pool.lifetime_ms.to_string(),
+    )
+    .unit("ms"),
+    key(
+        "pool.wait_ms",
+        "How long a statement waits for a connection while pool.max_connections are in use; then its client gets an \
+         error.",
+        Number(1, DAY_MS),
+        |c| c.pool.wait_ms.to_string(),
+    )
+    .unit("ms"),
+    key(
+        "pool.prepared_statements",
+        "Prepared statements kept on one connection; the one unused for longest is closed for a new one. Times \
+         pool.max_connections it should stay below the server's max_prepared_stmt_count.",
+        Number(1, 100_000),
+        |c| c.pool.prepared_statements.to_string(),
+    )
+    .unit("statements"),
     key(
         "pool.connect_timeout_ms",
         "Time for one connection to a server to be made: TCP connect, TLS and login together.",

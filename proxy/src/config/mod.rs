@@ -85,6 +85,14 @@ impl Default for Config {
 }
 
 impl Config {
+    /// How many worker threads there are to be.
+    pub fn worker_threads(&self) -> usize {
+        match self.workers {
+            0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+            workers => workers,
+        }
+    }
+
     /// The cluster's primary; `None` only in a configuration that was not loaded from a file.
     pub fn primary(&self) -> Option<&Server> {
         self.servers.iter().find(|server| server.role == Role::Primary)
@@ -211,16 +219,46 @@ pub enum Fallback {
 /// Connections to servers: `[pool]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pool {
+    /// How long a session keeps a connection.
+    pub mode: PoolMode,
     /// Connections to one server at most, over all workers.
     pub max_connections: u32,
+    /// Idle connections to one server that are kept however long they are idle, over all workers.
+    pub min_idle: u32,
+    /// Milliseconds after which an idle connection is closed.
+    pub idle_ms: u64,
+    /// Milliseconds after its login when a connection is closed as soon as it is idle.
+    pub lifetime_ms: u64,
+    /// Milliseconds a statement waits for a connection before its client gets an error.
+    pub wait_ms: u64,
+    /// Prepared statements kept on one connection.
+    pub prepared_statements: u32,
     /// Milliseconds for the TCP connect, TLS and login of one backend connection.
     pub connect_timeout_ms: u64,
 }
 
 impl Default for Pool {
     fn default() -> Self {
-        Self { max_connections: 1_000, connect_timeout_ms: 3_000 }
+        Self {
+            mode: PoolMode::Transaction,
+            max_connections: 140, // below the 151 of a server's own default, so that an administrator gets in
+            min_idle: 0,
+            idle_ms: 60_000,
+            lifetime_ms: 3_600_000,
+            wait_ms: 10_000,
+            prepared_statements: 100, // 140 times this is below a server's default of 16,382
+            connect_timeout_ms: 3_000,
+        }
     }
+}
+
+/// How long a session keeps a backend connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PoolMode {
+    /// For a statement or a transaction, and while it has something there that no other connection has.
+    Transaction,
+    /// From its first use to the session's end.
+    Session,
 }
 
 /// Connections of clients: `[client]`.

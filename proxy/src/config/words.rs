@@ -1,6 +1,8 @@
 //! Values that are one word out of a few: the one list that reading, advice and the reference share.
 
-use super::{Consistency, Fallback, FirewallMode, LogFormat, LogLevel, Role, TlsClientMode, TlsServerMode};
+use super::{
+    Consistency, Fallback, FirewallMode, LogFormat, LogLevel, PoolMode, Role, TlsClientMode, TlsServerMode,
+};
 use crate::routing::StatementKind;
 
 /// A type whose values are written as words.
@@ -35,6 +37,11 @@ impl Word for Fallback {
 impl Word for Consistency {
     const WORDS: &'static [(&'static str, Self)] =
         &[("none", Self::None), ("session", Self::Session), ("global", Self::Global)];
+}
+
+impl Word for PoolMode {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("transaction", Self::Transaction), ("session", Self::Session)];
 }
 
 impl Word for FirewallMode {
@@ -98,6 +105,7 @@ display_as_word!(
     Consistency,
     Fallback,
     FirewallMode,
+    PoolMode,
     TlsClientMode,
     TlsServerMode,
     LogLevel,

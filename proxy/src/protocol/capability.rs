@@ -61,6 +61,12 @@ pub fn plain_client() -> Flags {
     REQUIRED | Flags::CLIENT_LONG_PASSWORD | Flags::CLIENT_LONG_FLAG | Flags::CLIENT_TRANSACTIONS
 }
 
+/// The flags that change what a command or a reply means; what a login alone is shaped by is left out, and the
+/// reports that only decide what a client sees of Telamon's own.
+pub fn of_commands(flags: Flags) -> Flags {
+    flags & COMMAND_PHASE & !Flags::CLIENT_SESSION_TRACK
+}
+
 /// Whether a peer with these flags speaks a protocol that Telamon relays.
 pub fn is_spoken(flags: Flags) -> bool {
     flags.contains(REQUIRED)

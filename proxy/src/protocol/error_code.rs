@@ -28,6 +28,26 @@ impl ServerError {
         Self::new(1040, "08004", "Too many connections".into())
     }
 
+    /// ER_CON_COUNT_ERROR: no connection to a server came back in time.
+    pub fn no_connection_free(server: &str, wait_ms: u64) -> Self {
+        Self::new(
+            1040,
+            "08004",
+            format!(
+                "Too many connections: none of those that pool.max_connections (or the server's own limit) allows \
+                 to server {server} came back within pool.wait_ms = {wait_ms} ms"
+            ),
+        )
+    }
+
+    /// ER_UNKNOWN_ERROR: a question about a statement whose connection is another session's by now.
+    pub fn previous_lost() -> Self {
+        Self::telamon(
+            "the connection that ran this session's previous statement had to be given to another session, and its \
+             warnings and counts are gone with it; raise pool.max_connections, or set pool.mode = \"session\"",
+        )
+    }
+
     /// ER_HANDSHAKE_ERROR
     pub fn bad_handshake() -> Self {
         Self::new(1043, "08S01", "Bad handshake".into())

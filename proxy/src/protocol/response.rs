@@ -59,6 +59,38 @@ impl ErrPacket {
         let text = if rest.first() == Some(&b'#') { rest.get(6..).unwrap_or_default() } else { rest };
         Ok(Self { code, message: String::from_utf8_lossy(text).into_owned() })
     }
+
+    /// ER_CON_COUNT_ERROR, ER_TOO_MANY_USER_CONNECTIONS, ER_USER_LIMIT_REACHED: there would be room later.
+    pub fn is_too_many_connections(&self) -> bool {
+        [1040, 1203, 1226].contains(&self.code)
+    }
+}
+
+/// What an OK or EOF packet says that a client may ask the connection about later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Whether there is an insert id.
+    pub insert_id: bool,
+    /// Warnings of the statement.
+    pub warnings: u16,
+}
+
+impl Counts {
+    /// Of an OK packet, or of an EOF packet, which knows no insert id. Nothing where it ends too early.
+    pub fn of(payload: &[u8], eof: bool) -> Self {
+        let mut reader = Reader::new(payload);
+        let mut read = || -> Result<Self, Malformed> {
+            reader.u8()?;
+            if eof {
+                return Ok(Self { insert_id: false, warnings: reader.u16()? });
+            }
+            reader.lenenc()?;
+            let insert_id = reader.lenenc()? != 0;
+            reader.u16()?;
+            Ok(Self { insert_id, warnings: reader.u16()? })
+        };
+        read().unwrap_or_default()
+    }
 }
 
 /// A server's OK packet, whatever its first byte.
@@ -108,6 +140,15 @@ mod tests {
         assert_eq!(err(&error, CapabilityFlags::empty()), b"\xff\x17\x04Unknown command");
         let back = ErrPacket::parse(b"\xff\x17\x04#08S01Unknown command").expect("an ERR packet");
         assert_eq!(back, ErrPacket { code: 1047, message: "Unknown command".into() });
+    }
+
+    #[test]
+    fn counts_are_where_each_packet_has_them() {
+        let counts = |insert_id, warnings| Counts { insert_id, warnings };
+        assert_eq!(Counts::of(b"\x00\x01\x07\x02\x00\x03\x00", false), counts(true, 3));
+        assert_eq!(Counts::of(b"\x00\x01\x00\x02\x00\x00\x00", false), counts(false, 0));
+        assert_eq!(Counts::of(b"\xfe\x03\x00\x02\x00", true), counts(false, 3));
+        assert_eq!(Counts::of(b"\x00", false), Counts::default());
     }
 
     #[test]

@@ -1,15 +1,15 @@
-//! The connections a session owns: one to the primary, one to a server that answers its reads.
+//! The connections a session has at the moment: one to the primary, one to a server that answers its reads.
 
 use super::Session;
 use super::end::{End, Side};
-use super::replay::Brought;
-use crate::backend::{Account, ConnectError, Connection};
-use crate::config::Fallback;
+use super::state::InsertId;
+use crate::backend::{Claim, ConnectError, PooledConnection, Wish};
+use crate::config::{Fallback, PoolMode};
 use crate::protocol::error_code::ServerError;
-use crate::protocol::{StatusFlags, response};
+use crate::protocol::response;
 use crate::routing::RuleId;
-use crate::topology::{Health, Server};
-use std::sync::Arc;
+use crate::topology::Server;
+use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -27,57 +27,56 @@ impl Slot {
     pub(super) const ALL: [Self; 2] = [Self::Primary, Self::Replica];
 }
 
-/// One of the session's connections.
-#[derive(Debug)]
-pub(super) struct Backend {
-    pub(super) connection: Connection,
-    /// What of the session's state it has been brought to.
-    pub(super) brought: Brought,
-}
-
-/// The connections a session owns; opened when first needed.
+/// The connections a session has.
 #[derive(Debug, Default)]
 pub(super) struct Backends {
-    primary: Option<Backend>,
-    replica: Option<Backend>,
-    /// The server whose turn it was when the session's first read came.
-    reader: Option<usize>,
+    connections: [Option<PooledConnection>; 2],
+    /// What the session may still ask of the connections that it gave back.
+    claims: [Option<Rc<Claim>>; 2],
+    /// The server that answers the session's reads next.
+    pub(super) reader: Option<usize>,
     /// The rule whose label limits the choice for the read at hand.
     pub(super) wanted: Option<RuleId>,
 }
 
 impl Backends {
-    pub(super) fn get(&self, slot: Slot) -> Option<&Backend> {
-        match slot {
-            Slot::Primary => self.primary.as_ref(),
-            Slot::Replica => self.replica.as_ref(),
-        }
+    pub(super) fn get(&self, slot: Slot) -> Option<&PooledConnection> {
+        self.connections[slot as usize].as_ref()
     }
 
-    pub(super) fn get_mut(&mut self, slot: Slot) -> &mut Option<Backend> {
-        match slot {
-            Slot::Primary => &mut self.primary,
-            Slot::Replica => &mut self.replica,
-        }
+    pub(super) fn get_mut(&mut self, slot: Slot) -> Option<&mut PooledConnection> {
+        self.connections[slot as usize].as_mut()
     }
 
-    /// Puts a new connection into its slot.
-    fn put(&mut self, slot: Slot, connection: Connection, brought: Brought) {
-        *self.get_mut(slot) = Some(Backend { connection, brought });
+    pub(super) fn take(&mut self, slot: Slot) -> Option<PooledConnection> {
+        self.connections[slot as usize].take()
+    }
+
+    fn put(&mut self, slot: Slot, connection: PooledConnection) {
+        self.connections[slot as usize] = Some(connection);
     }
 
     /// Drops a connection: the server sees it end and rolls back.
     pub(super) fn drop_slot(&mut self, slot: Slot) {
-        *self.get_mut(slot) = None;
+        self.connections[slot as usize] = None;
     }
 
-    /// Says goodbye to the servers.
-    pub(super) async fn close(&mut self) {
-        for slot in Slot::ALL {
-            if let Some(backend) = self.get_mut(slot).take() {
-                backend.connection.quit().await;
-            }
-        }
+    fn claim(&self, slot: Slot) -> Option<&Rc<Claim>> {
+        self.claims[slot as usize].as_ref()
+    }
+
+    /// The claim for a connection that is about to be given back.
+    fn renewed_claim(&mut self, slot: Slot, firm: bool, has_insert_id: bool) -> Rc<Claim> {
+        let place = &mut self.claims[slot as usize];
+        // Where the pool still has the last one, that is about another connection.
+        let own = place.take().filter(|claim| Rc::strong_count(claim) == 1).unwrap_or_default();
+        own.renew(firm, has_insert_id);
+        place.insert(own).clone()
+    }
+
+    /// Nothing is asked of any connection any more.
+    pub(super) fn forget_claims(&mut self) {
+        self.claims = [None, None];
     }
 }
 
@@ -93,7 +92,7 @@ pub(super) enum NoBackend {
 }
 
 impl Session {
-    /// Opens the connection in `slot` where there is none.
+    /// Gets a connection into `slot` where there is none.
     pub(super) async fn open(&mut self, slot: Slot) -> Result<(), NoBackend> {
         self.drop_closed(slot)?;
         match slot {
@@ -110,8 +109,8 @@ impl Session {
         let server = backend.connection.server().clone();
         if backend.connection.stream.is_closed_by_peer() {
             self.lose(slot).map_err(NoBackend::End)?;
-        } else if slot == Slot::Replica && !server.is_readable() {
-            self.backends.drop_slot(slot);
+        } else if slot == Slot::Replica && !server.is_readable() && !self.statements.has_cursor(slot) {
+            self.give_back(slot);
         }
         Ok(())
     }
@@ -120,6 +119,7 @@ impl Session {
     pub(super) fn lose(&mut self, slot: Slot) -> Result<(), End> {
         let server = self.backends.get(slot).map(|b| b.connection.server().name.clone()).unwrap_or_default();
         self.backends.drop_slot(slot);
+        self.statements.forget_cursors(slot);
         if self.state.survives_loss_of(slot) {
             return Ok(());
         }
@@ -127,45 +127,30 @@ impl Session {
         Err(self.end(self.server_lost(&server), Side::Backend))
     }
 
-    /// With what a new connection logs in now.
-    fn account_now(&self) -> Account {
-        Account { schema: self.state.schema.clone(), ..self.who.account.clone() }
+    async fn checkout(&mut self, server: usize, slot: Slot) -> Result<PooledConnection, ConnectError> {
+        let pools = self.context.pools.clone();
+        let settings = self.state.image(&pools.settings);
+        let wish = Wish {
+            account: &self.group,
+            settings: &settings,
+            claim: self.backends.claim(slot),
+            read_only: slot == Slot::Replica,
+        };
+        pools.checkout(server, wish).await
     }
 
-    async fn connect(&self, server: &Arc<Server>) -> Result<Connection, ConnectError> {
-        let mut account = self.account_now();
-        if server.index != self.context.topology.primary().index {
-            account.schema = None; // the replica may not have it before it has the session's last write
-        }
-        let opened = Connection::open(&self.context.connector, server, &account, &self.context.buffers).await;
-        match &opened {
-            Ok(_) => {
-                if server.set_health(Health::Up) {
-                    tracing::info!(server = server.name, "server answers");
-                }
-            }
-            Err(error) if error.is_down() => {
-                if server.set_health(Health::Down) {
-                    tracing::warn!(server = server.name, %error, "server does not answer");
-                }
-            }
-            Err(error) => {
-                let user = self.who.name();
-                tracing::warn!(server = server.name, user, %error, "no connection to the server");
-            }
-        }
-        opened
-    }
-
-    /// Connects to the primary; while it does not answer, again and again until routing.primary_wait_ms is over.
+    /// A connection to the primary; while it does not answer, again and again until routing.primary_wait_ms is over.
     async fn open_primary(&mut self) -> Result<(), NoBackend> {
         let server = self.context.topology.primary().clone();
         let wait = Duration::from_millis(self.context.config.routing.primary_wait_ms);
         let deadline = Instant::now() + wait;
         let mut pause = Duration::from_millis(20);
         loop {
-            let error = match self.connect(&server).await {
-                Ok(connection) => return self.settle(Slot::Primary, connection).await,
+            let error = match self.checkout(server.index, Slot::Primary).await {
+                Ok(connection) => {
+                    self.settle(Slot::Primary, connection);
+                    return Ok(());
+                }
                 Err(error) => error,
             };
             if !error.is_down() || Instant::now() + pause > deadline {
@@ -199,16 +184,21 @@ impl Session {
     /// the label of the rule that the read follows.
     pub(super) fn read_slot(&mut self, wanted: Option<RuleId>) -> Slot {
         self.backends.wanted = wanted;
-        if let Some(replica) = &self.backends.replica {
+        if self.state.reads_on_primary {
+            return Slot::Primary;
+        }
+        if let Some(replica) = self.backends.get(Slot::Replica) {
             // A cursor ends with its connection.
             if self.is_wanted(replica.connection.server().index) || self.statements.has_cursor(Slot::Replica)
             {
                 return Slot::Replica;
             }
-            self.backends.drop_slot(Slot::Replica);
+            self.give_back(Slot::Replica);
         }
         let topology = &self.context.topology;
-        let stays = |index: &usize| topology.servers()[*index].is_readable() && self.is_wanted(*index);
+        let kept = self.context.config.pool.mode == PoolMode::Session;
+        let stays =
+            |index: &usize| kept && topology.servers()[*index].is_readable() && self.is_wanted(*index);
         if self.backends.reader.filter(stays).is_none() {
             let usable = self.readers();
             self.backends.reader = self.context.balancer.borrow_mut().choose(&usable);
@@ -219,11 +209,11 @@ impl Session {
         }
     }
 
-    /// Connects to the server whose turn it is, or to another that may answer reads.
+    /// A connection to the server whose turn it is, or to another that may answer reads.
     async fn open_replica(&mut self) -> Result<(), NoBackend> {
         let topology = self.context.topology.clone();
         let mut tried = Vec::new();
-        let mut next = self.backends.reader.take();
+        let mut next = self.backends.reader;
         loop {
             let may = |index: &usize| *index != topology.primary().index && !tried.contains(index);
             let usable: Vec<_> = self.readers().into_iter().filter(|(index, _)| may(index)).collect();
@@ -231,9 +221,10 @@ impl Session {
             let Some(index) = choice.or_else(|| self.context.balancer.borrow_mut().choose(&usable)) else {
                 return Err(self.no_replica());
             };
-            if let Ok(connection) = self.connect(&topology.servers()[index]).await {
+            if let Ok(connection) = self.checkout(index, Slot::Replica).await {
                 self.backends.reader = Some(index);
-                return self.settle(Slot::Replica, connection).await;
+                self.settle(Slot::Replica, connection);
+                return Ok(());
             }
             tried.push(index);
         }
@@ -248,31 +239,74 @@ impl Session {
         }
     }
 
-    /// Takes a new connection into use.
-    async fn settle(&mut self, slot: Slot, mut connection: Connection) -> Result<(), NoBackend> {
-        if self.state.was_reset && connection.reset().await.is_err() {
-            let error = self.server_lost(&connection.server().name);
-            return Err(NoBackend::Answer(response::err(&error, self.capabilities())));
-        }
-        if slot == Slot::Replica && connection.read_only().await.is_err() {
-            return Err(self.no_replica());
-        }
-        let fresh = slot == Slot::Primary && self.state.held().is_none() && self.state.variables.is_empty();
-        if fresh {
+    /// Takes a connection into use.
+    fn settle(&mut self, slot: Slot, connection: PooledConnection) {
+        if slot == Slot::Primary && self.state.is_untouched() {
             // The server's defaults are this session's: autocommit may be off from the start.
-            self.state.status = connection.status & !StatusFlags::SERVER_SESSION_STATE_CHANGED;
+            self.state.begins_with(connection.connection.status);
         }
-        let schema = if slot == Slot::Primary { self.state.version } else { 0 };
-        let brought = Brought { schema, variables: 0, writes: 0 };
-        self.backends.put(slot, connection, brought);
-        self.statements.forget_slot(slot);
-        Ok(())
+        if slot == Slot::Primary && !connection.is_own && self.state.insert_id == InsertId::Here {
+            let rescued = self.backends.claim(slot).and_then(|claim| claim.rescued());
+            self.state.insert_id = rescued.map_or(InsertId::Lost, InsertId::Known);
+        }
+        self.backends.put(slot, connection);
+    }
+
+    /// Gives back what the session does not need between two statements.
+    pub(super) async fn release(&mut self) {
+        if self.context.config.pool.mode == PoolMode::Session {
+            return;
+        }
+        if self.backends.get(Slot::Primary).is_some() && self.state.survives_loss_of(Slot::Primary) {
+            if self.state.must_ask_primary()
+                && !self.state.must_count_temporary_tables
+                && !self.state.left_something(Slot::Primary)
+            {
+                self.ask_unreported().await;
+                self.state.was_asked = true;
+            }
+            if !self.state.must_ask_primary() && self.state.survives_loss_of(Slot::Primary) {
+                self.give_back(Slot::Primary);
+            }
+        }
+        self.give_back(Slot::Replica);
+    }
+
+    fn give_back(&mut self, slot: Slot) {
+        if self.statements.has_cursor(slot) {
+            return;
+        }
+        if let Some(connection) = self.backends.take(slot) {
+            let firm = self.state.left_something(slot);
+            let has_insert_id = slot == Slot::Primary && self.state.insert_id == InsertId::Here;
+            let claim = self.backends.renewed_claim(slot, firm, has_insert_id);
+            connection.check_in(Some(claim), self.state.left_something(slot));
+        }
+    }
+
+    /// The session ends: its connections go back, or end.
+    pub(super) async fn leave_backends(&mut self) {
+        let transaction = self.context.config.pool.mode == PoolMode::Transaction;
+        for slot in Slot::ALL {
+            let Some(connection) = self.backends.take(slot) else { continue };
+            let clean = self.state.survives_loss_of(slot)
+                && !self.statements.has_cursor(slot)
+                && (slot == Slot::Replica || !self.state.must_ask_primary());
+            match transaction {
+                true if clean => connection.check_in(None, self.state.left_something(slot)),
+                true if self.state.is_undone_by_reset() => connection.check_in_reset(),
+                _ => connection.quit().await,
+            }
+        }
+        self.backends.forget_claims();
     }
 
     fn connect_error(&self, server: &Server, error: ConnectError) -> Vec<u8> {
         let own = match error {
             ConnectError::Refused { payload, .. } => return payload,
-            ConnectError::Limit => ServerError::too_many_connections(),
+            ConnectError::Limit => {
+                ServerError::no_connection_free(&server.name, self.context.config.pool.wait_ms)
+            }
             error if error.is_down() => ServerError::no_primary(&format!("{}: {error}", server.name)),
             error => ServerError::telamon(format!("no connection to server {}: {error}", server.name)),
         };

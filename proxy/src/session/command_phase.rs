@@ -1,6 +1,7 @@
 //! The command phase: read a command, decide where it goes, forward it, relay its reply, learn from it.
 
 use super::Session;
+use super::asks::Asks;
 use super::backends::{NoBackend, Slot};
 use super::connection_phase::{self, Client};
 use super::context::Context;
@@ -10,6 +11,8 @@ use super::handle::{Handle, Signal};
 use super::kill::Kill;
 use super::state::SessionState;
 use super::statement_map::StatementMap;
+use crate::backend::Account;
+use crate::config::PoolMode;
 use crate::io::buffers::READ_LEN;
 use crate::io::{PacketStream, StreamError};
 use crate::protocol::command::Command;
@@ -18,7 +21,7 @@ use crate::protocol::handshake::ChangeUser;
 use crate::protocol::packet::{HEADER_LEN, Header};
 use crate::protocol::response;
 use crate::protocol::session_track::Wanted;
-use crate::routing::{Effects, KillTarget, StatementClass, StatementKind};
+use crate::routing::{Effects, KillTarget, StatementClass};
 use crate::topology::Health;
 use std::rc::Rc;
 use std::task::Poll;
@@ -34,19 +37,11 @@ struct Next {
 impl Session {
     pub(super) fn new(context: Rc<Context>, handle: Rc<Handle>, client: PacketStream, who: Client) -> Self {
         let state = fresh_state(&context, &who);
+        let group = group_of(&context, &who.account);
         let (statements, backends) = (StatementMap::default(), super::Backends::default());
+        let seen = super::Observation::default();
         let rules = super::route::rules_for(&context, &who);
-        Self {
-            context,
-            handle,
-            client,
-            who,
-            state,
-            statements,
-            backends,
-            rules,
-            seen: super::Observation::default(),
-        }
+        Self { context, handle, client, who, group, state, statements, backends, rules, seen }
     }
 
     /// Enters the schema that the client asked for, and tells it that it is logged in.
@@ -54,8 +49,8 @@ impl Session {
         let topology = &self.context.topology;
         // While there is no primary, reads go on: the schema is entered where the first of them runs.
         let only_reads = topology.primary().health() == Health::Down && topology.readable().next().is_some();
-        if self.state.schema.is_some() && !only_reads {
-            match self.open(Slot::Primary).await {
+        if self.state.schema().is_some() && !only_reads {
+            match self.enter_schema().await {
                 Ok(()) => {}
                 Err(NoBackend::Answer(payload)) => {
                     self.client.queue_packet(&payload);
@@ -65,6 +60,7 @@ impl Session {
                 Err(NoBackend::End(end)) => return Err(end),
                 Err(NoBackend::UsePrimary) => {}
             }
+            self.release().await;
         }
         self.client.queue_packet(&response::ok(self.state.status));
         Ok(self.client.flush_within(self.write_timeout()).await?)
@@ -80,6 +76,7 @@ impl Session {
             if let Err(end) = served {
                 return end;
             }
+            self.release().await;
         }
     }
 
@@ -182,14 +179,12 @@ impl Session {
                 return self.answer(&payload).await;
             }
         }
-        let slot = self.slot_for(&class, hint, verdict, asks_insert_id(&class, self.payload()));
+        let asks = Asks::of(&class, self.payload(), self.state.dialect.family);
+        let slot = self.slot_for(&class, hint, verdict, asks);
         let schema = class.schema.clone();
-        let plan = Plan { effects: class.effects, whole, ..Plan::new(slot, Command::Query) };
+        let plan = Plan { effects: class.effects, asks, whole, ..Plan::new(slot, Command::Query) };
         let repeatable = class.kind.is_repeatable();
         let released = class.effects.contains(Effects::ENDS_SESSION);
-        if class.effects.contains(Effects::SETS_SESSION_VARIABLES) {
-            self.prepare_all_on_primary().await?;
-        }
         let tracking = tracking_named(&class, self.payload());
         self.exchange(Plan { repeatable, schema, ..plan }).await?;
         self.tracking_changed(&tracking).await;
@@ -220,7 +215,7 @@ impl Session {
         self.on_primary(Command::SetOption, whole).await?;
         if self.seen.error.is_none() {
             self.state.set_option(option);
-            self.brought_up_to_date(Slot::Primary);
+            self.note_settings(Slot::Primary);
         }
         Ok(())
     }
@@ -255,18 +250,22 @@ impl Session {
         if self.seen.error.is_some() {
             return Ok(());
         }
-        self.backends.drop_slot(Slot::Replica);
         self.statements.clear();
+        self.backends.drop_slot(Slot::Replica); // it may have had a cursor
+        self.backends.forget_claims();
         self.seen.wanted = Wanted::default();
         self.state.reset(self.seen.status.unwrap_or(self.state.status));
         let tracking = match self.backends.get_mut(Slot::Primary) {
-            Some(backend) => backend.connection.track().await.is_ok(),
+            Some(backend) => {
+                backend.prepared.clear();
+                backend.connection.track().await.is_ok()
+            }
             None => false,
         };
         if !tracking {
             self.backends.drop_slot(Slot::Primary);
         }
-        self.brought_up_to_date(Slot::Primary);
+        self.note_settings(Slot::Primary);
         Ok(())
     }
 
@@ -276,12 +275,13 @@ impl Session {
             return self.answer_error(&ServerError::malformed_packet()).await;
         };
         self.drop_command().await?;
-        self.backends.close().await;
+        self.leave_backends().await;
         self.statements.clear();
         self.seen.wanted = Wanted::default();
         let Self { context, handle, client, who, .. } = self;
         let who = connection_phase::change_user(context, handle, client, who, change).await?;
         self.who = who;
+        self.group = group_of(&self.context, &self.who.account);
         self.rules = super::route::rules_for(&self.context, &self.who);
         self.state = fresh_state(&self.context, &self.who);
         self.begin().await
@@ -292,16 +292,16 @@ impl Session {
 fn fresh_state(context: &Context, who: &Client) -> SessionState {
     let identity = context.topology.identity();
     let mut state = SessionState::new(identity.status, who.account.schema.clone(), who.dialect(&identity));
-    if let Some(gtid) = context.topology.last_write() {
-        state.wrote(&gtid);
-    }
+    state.last_write = context.topology.last_write();
     state
 }
 
-/// Whether a question about the previous statement is about its insert id.
-pub(super) fn asks_insert_id(class: &StatementClass, text: &[u8]) -> bool {
-    class.kind == StatementKind::LastStatement
-        && (contains(text, b"insert_id") || contains(text, b"identity"))
+/// The account under which a session gets its connections.
+fn group_of(context: &Context, account: &Account) -> Rc<Account> {
+    match context.config.pool.mode {
+        PoolMode::Transaction => context.pools.group(account),
+        PoolMode::Session => Rc::new(account.clone()),
+    }
 }
 
 /// The variables about reports that a SET statement names.
@@ -312,7 +312,7 @@ pub(super) fn tracking_named(class: &StatementClass, text: &[u8]) -> Vec<&'stati
     Wanted::NAMES.into_iter().filter(|name| contains(text, name.as_bytes())).collect()
 }
 
-fn contains(text: &[u8], word: &[u8]) -> bool {
+pub(super) fn contains(text: &[u8], word: &[u8]) -> bool {
     text.windows(word.len()).any(|window| window.eq_ignore_ascii_case(word))
 }
 

@@ -1,6 +1,6 @@
 //! What the sessions of one worker share.
 
-use crate::backend::Connector;
+use crate::backend::{Connector, Pools};
 use crate::config::{Config, TlsClientMode};
 use crate::io::Buffers;
 use crate::protocol::auth::RsaKey;
@@ -8,6 +8,7 @@ use crate::routing::{Balancer, ClassCache, RouteCounts, Rules};
 use crate::session::kill::Killer;
 use crate::topology::Topology;
 use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// What the sessions of one worker share.
@@ -16,7 +17,9 @@ pub struct Context {
     pub config: Arc<Config>,
     /// What is known of the servers.
     pub topology: Arc<Topology>,
-    /// How connections to servers are made.
+    /// Connections to servers, shared by the worker's sessions.
+    pub pools: Rc<Pools>,
+    /// How connections to servers are made that no session waits for.
     pub connector: Connector,
     /// How clients get TLS; `None` where it is off.
     pub acceptor: Option<tokio_rustls::TlsAcceptor>,

@@ -1,11 +1,13 @@
 //! One command and its reply, over the right connection in the right state.
 
 use super::Session;
+use super::asks::Asks;
 use super::backends::{NoBackend, Slot};
 use super::end::{End, Side};
 use super::kill::Running;
-use super::relay::{Relay, RelayError, consume_front, discard_reply, stream_command};
-use super::replay::{Brought, Replayed, Replies, read_replies, replay};
+use super::relay::{Relay, RelayError, Withholds, consume_front, discard_reply, stream_command};
+use super::replay::{Goal, Replayed, Replies, read_replies, replay};
+use super::state::InsertId;
 use super::walk::{Progress, Walk};
 use crate::config::Consistency;
 use crate::io::PacketStream;
@@ -13,7 +15,11 @@ use crate::protocol::command::{Command, ReplyShape};
 use crate::protocol::error_code::ServerError;
 use crate::protocol::packet::{HEADER_LEN, Header};
 use crate::protocol::reply::ReplyState;
+use crate::protocol::response;
 use crate::routing::Effects;
+use crate::topology::Gtid;
+use std::rc::Rc;
+use std::sync::Arc;
 
 /// What is to be done with the command at the front of the client's input.
 #[derive(Debug)]
@@ -32,6 +38,9 @@ pub(super) struct Plan {
     pub(super) whole: bool,
     /// The client's id of the prepared statement that must be on the connection.
     pub(super) statement: Option<u32>,
+    /// Whether it was prepared again already after the server did not know it.
+    pub(super) reprepared: bool,
+    pub(super) asks: Asks,
     /// The id that the client is to see in the reply to COM_STMT_PREPARE.
     pub(super) new_statement: Option<u32>,
 }
@@ -48,9 +57,24 @@ impl Plan {
             fixed: false,
             whole: true,
             statement: None,
+            reprepared: false,
+            asks: Asks::default(),
             new_statement: None,
         }
     }
+}
+
+/// ER_UNKNOWN_STMT_HANDLER, ER_NEED_REPREPARE: the statement is to be prepared again.
+pub(super) const NOT_PREPARED: [u16; 2] = [1243, 1615];
+
+/// What became of an attempt to bring a connection to the session's state.
+enum Brought {
+    /// It is there, or will be with these replies that come before the statement's.
+    With(Replies),
+    /// The plan has another slot now, or the slot no connection.
+    NotYet,
+    /// This is the client's answer.
+    Refused(Vec<u8>),
 }
 
 /// How one attempt ended.
@@ -100,20 +124,42 @@ impl Session {
         Ok(plan.slot)
     }
 
+    /// Gets a connection to the primary and enters the session's schema there.
+    pub(super) async fn enter_schema(&mut self) -> Result<(), NoBackend> {
+        let mut plan = Plan::new(Slot::Primary, Command::InitDb);
+        for _ in 0..MAX_ATTEMPTS {
+            self.open(Slot::Primary).await?;
+            match self.bring(&mut plan).await {
+                Ok(Brought::With(_)) => return Ok(()),
+                Ok(Brought::NotYet) => {}
+                Ok(Brought::Refused(payload)) => return Err(NoBackend::Answer(payload)),
+                Err(end) => return Err(NoBackend::End(end)),
+            }
+        }
+        Err(NoBackend::Answer(response::err(
+            &ServerError::no_primary("no connection lasts"),
+            self.capabilities(),
+        )))
+    }
+
     async fn attempt(&mut self, plan: &mut Plan) -> Result<Attempt, End> {
         self.seen.clear();
         if plan.slot == Slot::Replica
             && !plan.fixed
             && self.context.config.routing.consistency == Consistency::Global
+            && let Some(gtid) = self.context.topology.last_write()
         {
-            self.see_all_writes();
+            self.state.last_write = Some(gtid); // what any client wrote is in the past of this read
         }
-        let up_to_date = self.is_up_to_date(plan.slot);
         let mut replies = Replies::default();
-        if !up_to_date && !plan.fixed {
+        if !plan.fixed {
             match self.bring(plan).await? {
-                Some(count) => replies = count,
-                None => return Ok(Attempt::Again),
+                Brought::With(count) => replies = count,
+                Brought::NotYet => return Ok(Attempt::Again),
+                Brought::Refused(payload) => {
+                    self.answer(&payload).await?;
+                    return Ok(Attempt::Answered);
+                }
             }
         }
         if let Some(id) = plan.statement {
@@ -138,15 +184,14 @@ impl Session {
         match self.send_and_relay(plan, replies, &mut walk).await {
             Ok(Replayed::Done) if self.seen.withheld => {
                 self.handle.set_running(None);
-                plan.repeatable = false; // it writes, whatever its text says
-                plan.slot = Slot::Primary;
+                self.withheld(plan);
                 return Ok(Attempt::Again);
             }
             Ok(Replayed::Done) => self.finish(plan),
             // What the statement answered was for nobody.
             Ok(other) => {
                 self.handle.set_running(None);
-                self.not_brought(plan, other);
+                self.not_brought(plan, &other);
                 return Ok(Attempt::Again);
             }
             Err(error) => return self.lost(plan, error, walk).await,
@@ -154,95 +199,161 @@ impl Session {
         Ok(Attempt::Done)
     }
 
-    /// What any client wrote is in the past of this read.
-    fn see_all_writes(&mut self) {
-        let up_to_date = self.is_up_to_date(Slot::Primary);
-        if let Some(gtid) = self.context.topology.last_write() {
-            self.state.wrote(&gtid);
-            if up_to_date {
-                self.brought_up_to_date(Slot::Primary);
+    /// The server would not run it there; the client has heard nothing of that.
+    fn withheld(&mut self, plan: &mut Plan) {
+        match (plan.statement, self.seen.error) {
+            (Some(id), Some(code)) if NOT_PREPARED.contains(&code) => {
+                self.forget_prepared(id, plan.slot);
+                plan.reprepared = true;
+            }
+            _ => {
+                plan.repeatable = false; // it writes, whatever its text says
+                plan.slot = Slot::Primary;
             }
         }
     }
 
-    /// How long a replica is waited for; `None` where a read need not show anybody's writes.
-    fn wait_ms(&self) -> Option<u64> {
+    /// What a replica must have before this session may read there.
+    fn wait(&self, plan: &Plan) -> Option<(Arc<Gtid>, u64)> {
         let routing = &self.context.config.routing;
-        (routing.consistency != Consistency::None).then_some(routing.consistency_wait_ms)
+        let server = self.backends.get(plan.slot)?.connection.server();
+        let gtid = self.state.last_write.as_ref().filter(|gtid| !server.has(gtid))?;
+        (plan.slot == Slot::Replica && routing.consistency != Consistency::None)
+            .then(|| (gtid.clone(), routing.consistency_wait_ms))
     }
 
-    pub(super) fn is_up_to_date(&self, slot: Slot) -> bool {
-        let asked = slot == Slot::Primary || !self.state.must_ask_primary();
-        let at = |b: &super::backends::Backend| b.brought.is_up_to(self.state.version);
-        asked && self.backends.get(slot).is_some_and(at)
+    /// Whether the connection has the session's settings.
+    pub(super) fn has_settings(&mut self, slot: Slot) -> bool {
+        let image = self.state.image(&self.context.pools.settings);
+        self.backends.get(slot).is_some_and(|backend| Rc::ptr_eq(&backend.settings, &image))
     }
 
-    /// Queues what brings the connection to the session's state; answers how many replies that will have. `None`:
-    /// the plan has another slot now.
-    async fn bring(&mut self, plan: &mut Plan) -> Result<Option<Replies>, End> {
+    /// The connection itself did what changed the session's settings.
+    pub(super) fn note_settings(&mut self, slot: Slot) {
+        let image = self.state.image(&self.context.pools.settings);
+        if let Some(backend) = self.backends.get_mut(slot) {
+            backend.settings = image;
+        }
+    }
+
+    /// Brings the connection to the session's state: at once, or in front of the statement in the same write.
+    async fn bring(&mut self, plan: &mut Plan) -> Result<Brought, End> {
+        if plan.slot == Slot::Replica && self.state.must_ask_last_write && !self.ask_last_write().await {
+            plan.slot = Slot::Primary;
+            return Ok(Brought::NotYet);
+        }
         if plan.slot == Slot::Replica && self.state.must_ask_primary() {
             self.ask_unreported().await;
+            if self.state.held().is_some() {
+                plan.slot = Slot::Primary;
+                return Ok(Brought::NotYet);
+            }
         }
-        let Some(backend) = self.backends.get(plan.slot) else { return Ok(None) };
-        let (brought, server) = (backend.brought, backend.connection.server().clone());
-        let wait_ms = self.wait_ms();
-        let Ok(replay) = replay(&self.state, plan.slot, brought, wait_ms) else {
-            self.state.give_up();
-            return self.without_replay(plan, &server.name);
+        let Ok(nothing_before) = self.has_nothing_before(plan) else {
+            let error = ServerError::previous_lost();
+            return Ok(Brought::Refused(response::err(&error, self.capabilities())));
         };
-        if self.state.held().is_some() && plan.slot == Slot::Replica {
-            plan.slot = Slot::Primary;
-            return Ok(None);
+        let Ok(insert_id) = self.insert_id_for(plan) else {
+            let error = ServerError::previous_lost();
+            return Ok(Brought::Refused(response::err(&error, self.capabilities())));
+        };
+        let wait = self.wait(plan);
+        let image = self.state.image(&self.context.pools.settings);
+        let family = self.state.dialect.family;
+        let Some(backend) = self.backends.get_mut(plan.slot) else { return Ok(Brought::NotYet) };
+        let goal = Goal {
+            settings: &image,
+            wait: wait.as_ref().map(|(gtid, wait_ms)| (&**gtid, *wait_ms)),
+            insert_id: insert_id.as_deref(),
+            nothing_before,
+            family,
+        };
+        let replay = replay(backend, &goal);
+        if replay.packets.is_empty() {
+            return Ok(Brought::With(Replies::default()));
         }
-        let version = self.state.version;
-        let Some(backend) = self.backends.get_mut(plan.slot) else { return Ok(None) };
+        backend.note_reset_for(&image);
+        backend.has_insert_id |= insert_id.is_some();
+        backend.settings = image;
         let stream = &mut backend.connection.stream;
         stream.queue(&replay.packets);
         if plan.slot == Slot::Replica && plan.statement.is_none() {
-            backend.brought = Brought::all(version);
-            return Ok(Some(replay.replies)); // in front of the statement, in the same write
+            return Ok(Brought::With(replay.replies)); // in front of the statement, in the same write
         }
         let replayed = match stream.flush().await {
-            Ok(()) => read_replies(&mut backend.connection, replay.replies).await,
+            Ok(()) => read_replies(backend, replay.replies).await,
             Err(error) => Err(RelayError::Backend(error)),
         };
         match replayed {
             Ok(Replayed::Done) => {
-                backend.brought = Brought::all(version);
-                Ok(Some(Replies::default()))
+                self.waited(plan.slot, wait.as_ref());
+                Ok(Brought::With(Replies::default()))
             }
             Ok(other) if plan.slot == Slot::Replica => {
-                self.not_brought(plan, other);
-                Ok(None)
+                self.not_brought(plan, &other);
+                Ok(Brought::NotYet)
             }
-            _ => {
+            Ok(Replayed::Refused(payload)) => {
                 self.backends.drop_slot(plan.slot);
-                self.state.give_up();
-                self.without_replay(plan, &server.name)
+                Ok(Brought::Refused(payload))
             }
+            Ok(Replayed::Behind) | Err(_) => {
+                self.lose(plan.slot)?; // nothing of the statement has been sent: it can have another connection
+                Ok(Brought::NotYet)
+            }
+        }
+    }
+
+    /// Whether the statement asks about one that left nothing to be told, on a connection that tells of another.
+    ///
+    /// # Errors
+    /// It left something, and the connection that could tell serves another session.
+    fn has_nothing_before(&self, plan: &Plan) -> Result<bool, ()> {
+        let Some(backend) = self.backends.get(plan.slot) else { return Ok(false) };
+        match plan.asks {
+            Asks { warnings: true, .. } if backend.is_own => Ok(backend.foreign_warnings),
+            Asks { warnings: true, .. } if self.state.left_warnings => Err(()),
+            Asks { counts: true, .. } if self.state.was_asked => Ok(true),
+            Asks { counts: true, .. } if backend.is_own => Ok(false),
+            Asks { counts: true, .. } if self.state.has_run => Err(()),
+            asks => Ok(asks.warnings || asks.counts),
+        }
+    }
+
+    /// The insert id that the connection must be given because the statement may ask for it.
+    ///
+    /// # Errors
+    /// Nobody knows it any more.
+    fn insert_id_for(&self, plan: &Plan) -> Result<Option<Vec<u8>>, ()> {
+        let may_ask = plan.asks.insert_id || plan.effects.contains(Effects::MAY_CALL_UNKNOWN);
+        let has_other = self.backends.get(plan.slot).is_some_and(|backend| backend.has_insert_id);
+        match &self.state.insert_id {
+            _ if !may_ask || plan.slot == Slot::Replica => Ok(None),
+            InsertId::Here => Ok(None),
+            InsertId::Zero => Ok(has_other.then(|| b"0".to_vec())),
+            InsertId::Known(id) => Ok(Some(id.clone())),
+            InsertId::Lost => Err(()),
+        }
+    }
+
+    /// The server has what was waited for.
+    fn waited(&self, slot: Slot, wait: Option<&(Arc<Gtid>, u64)>) {
+        if let (Some((gtid, _)), Some(backend)) = (wait, self.backends.get(slot)) {
+            backend.connection.server().note_has(gtid);
         }
     }
 
     /// A replica is not where the session is: the primary answers instead.
-    fn not_brought(&mut self, plan: &mut Plan, why: Replayed) {
-        if why == Replayed::Behind {
-            if let Some(backend) = self.backends.get_mut(plan.slot) {
-                backend.brought.writes = 0;
+    fn not_brought(&mut self, plan: &mut Plan, why: &Replayed) {
+        if *why == Replayed::Behind {
+            if let Some(backend) = self.backends.get(plan.slot) {
                 backend.connection.server().note_behind();
             }
         } else {
-            self.state.give_up();
+            self.backends.drop_slot(plan.slot); // in which state it is now is not known
+            self.state.reads_on_primary = true;
         }
         plan.slot = Slot::Primary;
-    }
-
-    /// The state cannot be had on this connection: only the primary's own will do, if it is still there.
-    fn without_replay(&mut self, plan: &mut Plan, server: &str) -> Result<Option<Replies>, End> {
-        if plan.slot == Slot::Replica {
-            plan.slot = Slot::Primary;
-            return Ok(None);
-        }
-        Err(self.end(self.server_lost(server), Side::Backend))
     }
 
     /// Sends the command and relays its reply; false when the replay in front of it failed.
@@ -254,17 +365,20 @@ impl Session {
     ) -> Result<Replayed, RelayError> {
         let write_timeout = self.write_timeout();
         let client_capabilities = self.who.account.capabilities;
-        let Self { context, client, backends, handle, seen, statements, .. } = self;
-        let Some(backend) = backends.get_mut(plan.slot) else { return Ok(Replayed::Failed) };
-        let connection = &mut backend.connection;
-        let stream = &mut connection.stream;
+        let Self { context, client, backends, handle, seen, statements, state: state_of, .. } = self;
+        let Some(backend) = backends.get_mut(plan.slot) else { return Ok(Replayed::Behind) };
         let first = match plan.statement.and_then(|id| statements.get_mut(id)) {
-            Some(statement) => super::prepared::send_execute(client, stream, statement, plan).await?,
-            None => send(client, stream, plan.whole).await?,
+            Some(statement) => super::prepared::send_execute(client, backend, statement, plan).await?,
+            None => send(client, &mut backend.connection.stream, plan.whole).await?,
         };
-        let state = ReplyState::new(plan.shape, connection.capabilities);
-        let replayed = read_replies(connection, replies).await?;
-        let stream = &mut connection.stream;
+        let state = ReplyState::new(plan.shape, backend.connection.capabilities);
+        let replayed = read_replies(backend, replies).await?;
+        if let Some(gtid) =
+            state_of.last_write.as_ref().filter(|_| replies.wait && replayed == Replayed::Done)
+        {
+            backend.connection.server().note_has(gtid);
+        }
+        let stream = &mut backend.connection.stream;
         if replayed != Replayed::Done {
             let mut walk = Walk::new(state, first, client_capabilities);
             discard_reply(stream, &mut walk, seen).await?;
@@ -272,7 +386,11 @@ impl Session {
         }
         let walk =
             walked.insert(Walk::new(state, first, client_capabilities).with_statement_id(plan.new_statement));
-        let withholds = plan.slot == Slot::Replica && plan.repeatable && plan.whole;
+        let withholds = match plan.whole {
+            true if plan.slot == Slot::Replica && plan.repeatable => Withholds::RefusedWrites,
+            true if plan.statement.is_some() && !plan.reprepared => Withholds::NotPrepared,
+            _ => Withholds::Nothing,
+        };
         let topology = &*context.topology;
         let ends_with_client = plan.repeatable;
         let mut relay = Relay { client, handle, seen, write_timeout, withholds, ends_with_client, topology };
@@ -292,10 +410,20 @@ impl Session {
         if plan.whole && !self.seen.asked_for_file {
             consume_front(&mut self.client);
         }
-        let up_to_date = self.is_up_to_date(plan.slot);
+        let up_to_date = self.has_settings(plan.slot);
+        if let Some(backend) = self.backends.get_mut(plan.slot) {
+            backend.is_own = true;
+            if self.seen.warnings > 0 || self.seen.error.is_some() || plan.asks.clears_warnings {
+                backend.foreign_warnings = false;
+            }
+            backend.has_insert_id |=
+                self.seen.gave_insert_id || plan.effects.contains(Effects::SETS_INSERT_ID);
+        }
         self.state.observe(plan.slot, plan.effects, &self.seen);
-        if self.seen.no_report && !plan.repeatable && !plan.fixed && plan.slot == Slot::Primary {
-            self.state.must_ask_last_write(); // INSERT … RETURNING
+        self.state.observe_left(plan, &self.seen);
+        let may_write = !plan.repeatable && !plan.fixed && !plan.asks.is_question;
+        if self.seen.no_report && may_write && plan.slot == Slot::Primary {
+            self.state.may_have_written(); // INSERT … RETURNING
         }
         if self.seen.error.is_none()
             && let Some(schema) = plan.schema.take()
@@ -304,15 +432,7 @@ impl Session {
         }
         self.state.previous = plan.slot;
         if up_to_date {
-            self.brought_up_to_date(plan.slot);
-        }
-    }
-
-    /// The connection itself did what changed the session's state.
-    pub(super) fn brought_up_to_date(&mut self, slot: Slot) {
-        let version = self.state.version;
-        if let Some(backend) = self.backends.get_mut(slot) {
-            backend.brought = Brought::all(version);
+            self.note_settings(plan.slot);
         }
     }
 
@@ -335,6 +455,7 @@ impl Session {
         }
         self.handle.set_running(None);
         self.backends.drop_slot(plan.slot);
+        self.statements.forget_cursors(plan.slot);
         tracing::warn!(session = self.handle.id(), server = name, %error, "connection to the server lost");
         let started = walk.as_ref().is_some_and(Walk::has_started);
         if plan.repeatable && plan.whole && !started && self.state.survives_loss_of(plan.slot) {

@@ -155,7 +155,8 @@ pub(super) async fn kill_query(
     connection_id: u32,
 ) -> Result<(), ConnectError> {
     let account = Account { schema: None, ..account.clone() };
-    let mut connection = Connection::open(&context.connector, server, &account, &context.buffers).await?;
+    let mut connection =
+        Connection::open(&context.connector, server.extra_permit(), &account, &context.buffers).await?;
     connection.query(format!("KILL QUERY {connection_id}").as_bytes()).await?;
     connection.quit().await;
     Ok(())

@@ -4,6 +4,7 @@
 //! the ids that KILL names).
 
 mod answer;
+mod asks;
 mod backends;
 mod command_phase;
 mod connection_phase;
@@ -25,10 +26,11 @@ pub use handle::{Handle, Signal};
 pub use kill::{FIRST_ID, KillAnswer, KillRequest, Killer, Running};
 pub use route::runs_on;
 
+use crate::backend::Account;
 use crate::io::{PacketStream, Socket};
 use crate::protocol::CapabilityFlags;
 use crate::routing::RuleSet;
-use backends::Backends;
+use backends::{Backends, Slot};
 use connection_phase::Client;
 use end::End;
 use state::SessionState;
@@ -47,6 +49,8 @@ pub(crate) struct Session {
     handle: Rc<Handle>,
     client: PacketStream,
     who: Client,
+    /// The account under which it gets connections, shared with all sessions that can take turns with it.
+    group: Rc<Account>,
     state: SessionState,
     statements: StatementMap,
     backends: Backends,
@@ -61,9 +65,11 @@ impl Session {
     async fn leave_servers(&mut self) {
         if let Some(running) = self.handle.running() {
             self.kill_running(running).await;
+            // The rest of its reply is on the way: that connection is of no use to anybody.
+            Slot::ALL.into_iter().for_each(|slot| self.backends.drop_slot(slot));
         }
         self.handle.set_running(None);
-        self.backends.close().await;
+        self.leave_backends().await;
     }
 
     /// The capabilities that the client and Telamon agreed on.

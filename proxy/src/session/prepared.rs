@@ -1,20 +1,24 @@
 //! COM_STMT_*: prepared statements under Telamon's own ids, prepared on whichever connection they run.
 
 use super::Session;
+use super::asks::Asks;
 use super::backends::Slot;
-use super::command_phase::{asks_insert_id, fill_whole, tracking_named};
-use super::end::{End, Side};
+use super::command_phase::{fill_whole, tracking_named};
+use super::end::End;
 use super::exchange::{NotReady, Plan, send};
 use super::relay::{RelayError, stream_command};
-use super::statement_map::Statement;
-use crate::backend::ConnectError;
+use super::replay::{Goal, Replayed, read_replies, replay};
+use super::statement_map::{Cursor, Statement};
+use crate::backend::{ConnectError, Parts, PooledConnection, Prepared, PreparedKey, Settings};
 use crate::io::{PacketStream, StreamError};
+use crate::protocol::StatusFlags;
 use crate::protocol::command::{Command, ReplyShape};
 use crate::protocol::error_code::ServerError;
 use crate::protocol::packet::{HEADER_LEN, Header};
 use crate::protocol::prepared_statement::{Execute, long_data, set_statement_id, statement_id};
-use crate::protocol::{StatusFlags, response};
+use crate::protocol::reply::PreparedHead;
 use crate::routing::Asked;
+use std::rc::Rc;
 
 /// A parameter's bitmap bit, flag and types are at most this long: 65535 parameters.
 const MAX_EXECUTE_HEAD: usize = 10 + 8192 + 1 + 2 * 65535;
@@ -34,23 +38,40 @@ impl Session {
         }
         let sql = self.payload()[1..].to_vec();
         let (class, hint) = self.classify(&sql);
+        let asks = Asks::of(&class, &sql, self.state.dialect.family);
         let verdict = self.judge(&class, &sql);
         if let Some(error) = self.refusal(&class, verdict) {
             return self.answer_error(&error).await;
         }
-        let slot = self.slot_for(&class, hint, verdict, asks_insert_id(&class, &sql));
+        let slot = self.slot_for(&class, hint, verdict, asks);
         let id = self.statements.next_id();
         let repeatable = class.kind.is_repeatable();
         let plan = Plan { repeatable, new_statement: Some(id), ..Plan::new(slot, Command::StmtPrepare) };
         let ran_on = self.exchange(plan).await?;
         if let (Some(head), None) = (self.seen.prepared, self.seen.error) {
-            let mut statement = Statement::new(sql, class, hint);
-            statement.schema = self.state.schema.clone();
-            statement.settings = self.state.settings;
-            statement.prepared_on(ran_on, head);
-            self.statements.insert(id, statement);
+            let pools = &self.context.pools;
+            let settings = pools.settings.intern(self.state.image(&pools.settings).of_text());
+            let key = Rc::new(PreparedKey::new(sql.into(), settings));
+            self.keep_prepared(ran_on, key.clone(), head);
+            self.statements.insert(id, Statement::new(key, class, hint, head.parameters));
         }
         Ok(())
+    }
+
+    /// Keeps a statement for all that use the connection; closes the one that gives its place.
+    fn keep_prepared(&mut self, slot: Slot, key: Rc<PreparedKey>, head: PreparedHead) {
+        let Some(backend) = self.backends.get_mut(slot) else { return };
+        let prepared = Prepared { id: head.id, parameters: head.parameters, types: None };
+        if let Some(closed) = backend.prepared.insert(key, prepared) {
+            queue_close(backend, closed);
+        }
+    }
+
+    /// The connection does not have the statement any more.
+    pub(super) fn forget_prepared(&mut self, id: u32, slot: Slot) {
+        if let (Some(statement), Some(backend)) = (self.statements.get_mut(id), self.backends.get_mut(slot)) {
+            backend.prepared.take(&statement.key);
+        }
     }
 
     /// COM_STMT_EXECUTE.
@@ -70,10 +91,9 @@ impl Session {
             return self.answer_error(&ServerError::long_data_too_long()).await;
         }
         let (class, hint, parameters) = (statement.class.clone(), statement.hint, statement.parameters);
-        let insert_id = asks_insert_id(&class, &statement.sql);
-        let settings = statement.settings;
+        let key = statement.key.clone();
         // In the schema that its unqualified names belong to.
-        let asked = Asked { class: &class, text: None, schema: statement.schema.as_deref() };
+        let asked = Asked { class: &class, text: None, schema: key.settings.schema.as_deref() };
         let verdict = self.context.rules.judge(&asked, &self.rules);
         let Ok(head) = Execute::parse(self.payload(), parameters) else {
             let error = match self.context.topology.identity().product() {
@@ -83,78 +103,65 @@ impl Session {
             return self.answer_error(&error).await;
         };
         let shape = if head.cursor == 0 { ReplyShape::Results } else { ReplyShape::ResultsOrCursor };
+        let asks = Asks::of(&class, &key.sql, self.state.dialect.family);
         if let Some(error) = self.refusal(&class, verdict) {
             return self.answer_error(&error).await;
         }
-        let mut slot = self.slot_for(&class, hint, verdict, insert_id);
-        let on_replica = self.backends.get(Slot::Replica).is_some()
-            && self.statements.get_mut(id).is_some_and(|statement| statement.on(Slot::Replica).is_some());
-        if slot == Slot::Replica && !on_replica && settings != self.state.settings {
-            slot = Slot::Primary; // prepared there now, its text would mean something else
-        }
-        let plan = Plan { effects: class.effects, whole, shape, ..Plan::new(slot, Command::StmtExecute) };
-        let tracking = match self.statements.get_mut(id) {
-            Some(statement) => tracking_named(&class, &statement.sql),
-            None => Vec::new(),
-        };
+        let slot = self.slot_for(&class, hint, verdict, asks);
+        let plan =
+            Plan { effects: class.effects, asks, whole, shape, ..Plan::new(slot, Command::StmtExecute) };
+        self.close_cursor(id).await;
         let repeatable = class.kind.is_repeatable();
         let ran_on = self.exchange(Plan { repeatable, statement: Some(id), ..plan }).await?;
-        let cursor = self.seen.cursor.then_some(ran_on);
+        if self.seen.cursor
+            && let Some(prepared) = self.backends.get_mut(ran_on).and_then(|b| b.prepared.take(&key))
+        {
+            self.statements.set_cursor(id, Some(Cursor { slot: ran_on, id: prepared.id }));
+        }
         if let Some(statement) = self.statements.get_mut(id) {
             statement.forget_long_data();
-            statement.cursor = cursor;
         }
-        self.tracking_changed(&tracking).await;
+        self.tracking_changed(&tracking_named(&class, &key.sql)).await;
         Ok(())
+    }
+
+    /// An execute ends the cursor that the one before opened, and so do a reset and a close.
+    async fn close_cursor(&mut self, id: u32) {
+        let Some(cursor) = self.statements.set_cursor(id, None) else { return };
+        if let Some(backend) = self.backends.get_mut(cursor.slot) {
+            queue_close(backend, cursor.id);
+            // A connection that fails here is found dead before its next use.
+            let _ = backend.connection.stream.flush().await;
+        }
     }
 
     /// Prepares a statement on a connection that does not have it yet.
     pub(super) async fn ready_statement(&mut self, id: u32, slot: Slot) -> Result<(), NotReady> {
         let Some(statement) = self.statements.get_mut(id) else { return Ok(()) };
-        if statement.on(slot).is_some() {
+        let key = statement.key.clone();
+        let interner = &self.context.pools.settings;
+        let now = self.state.image(interner);
+        // The text means what it meant when the client prepared it: names belong to the schema of that time.
+        let then = match now.of_text() == *key.settings {
+            true => now.clone(),
+            false => interner.intern(now.with_text_of(&key.settings)),
+        };
+        let Some(backend) = self.backends.get_mut(slot) else { return Ok(()) };
+        if backend.prepared.get_mut(&key).is_some() {
             return Ok(());
         }
-        let Some(backend) = self.backends.get_mut(slot) else { return Ok(()) };
-        let connection = &mut backend.connection;
-        // Unqualified names belong to the schema of the time when the client prepared it.
-        let (then, now) = (statement.schema.clone(), self.state.schema.clone());
-        let elsewhere = then.is_some() && then != now;
-        let prepare = async {
-            if let Some(schema) = then.filter(|_| elsewhere) {
-                connection.init_db(&schema).await?;
-            }
-            let head = connection.prepare(&statement.sql).await;
-            if let Some(schema) = now.filter(|_| elsewhere) {
-                // Nothing may run in the other schema: without the way back the connection is as good as lost.
-                connection.init_db(&schema).await.map_err(|_| StreamError::Closed)?;
-            }
-            head
-        };
-        match prepare.await {
-            Ok(head) => {
-                statement.prepared_on(slot, head);
-                Ok(())
-            }
+        backend.become_like(&then).await?;
+        let head = match backend.connection.prepare(&key.sql).await {
+            Ok(head) => Ok(head),
             Err(ConnectError::Refused { payload, .. }) => Err(NotReady::Refused(payload)),
             Err(ConnectError::Unreachable(error)) => Err(NotReady::Lost(RelayError::Backend(error))),
             Err(_) => Err(NotReady::Lost(RelayError::Backend(StreamError::Closed))),
-        }
-    }
-
-    /// Before a SET may change what texts mean: every statement is prepared on the primary as the client meant it.
-    pub(super) async fn prepare_all_on_primary(&mut self) -> Result<(), End> {
-        let missing = self.statements.ids_not_on(Slot::Primary);
-        if missing.is_empty() || self.open(Slot::Primary).await.is_err() {
-            return Ok(()); // with no primary the SET itself will say so
-        }
-        for id in missing {
-            if let Err(NotReady::Lost(error)) = self.ready_statement(id, Slot::Primary).await {
-                tracing::warn!(session = self.handle.id(), %error, "connection to the primary lost");
-                self.backends.drop_slot(Slot::Primary);
-                let error = self.server_lost(&self.context.topology.primary().name);
-                return Err(self.end(error, Side::Backend));
-            }
-        }
+        };
+        // Nothing may run with the other settings: without the way back the connection is as good as lost.
+        let back = backend.become_like(&now).await;
+        let head = head?;
+        back.map_err(|_| NotReady::Lost(RelayError::Backend(StreamError::Closed)))?;
+        self.keep_prepared(slot, key, head);
         Ok(())
     }
 
@@ -197,24 +204,16 @@ impl Session {
         ServerError::unknown_statement(id, if product == "MariaDB" { command } else { "mysql_stmt_precheck" })
     }
 
-    /// COM_STMT_CLOSE: on every connection that has the statement. It has no reply.
+    /// COM_STMT_CLOSE: the connections keep the statement, for whoever prepares the same. It has no reply.
     pub(super) async fn stmt_close(&mut self) -> Result<(), End> {
-        let removed = statement_id(self.payload()).ok().and_then(|id| self.statements.remove(id));
-        self.drop_command().await?;
-        let Some(statement) = removed else { return Ok(()) };
-        for slot in Slot::ALL {
-            if let (Some(on), Some(backend)) = (statement.on(slot), self.backends.get_mut(slot)) {
-                let stream = &mut backend.connection.stream;
-                stream.set_sequence(0);
-                stream.queue_packet(&with_id(0x19, on.id));
-                // A connection that fails here is found dead before its next use.
-                let _ = stream.flush().await;
-            }
+        if let Ok(id) = statement_id(self.payload()) {
+            self.close_cursor(id).await;
+            self.statements.remove(id);
         }
-        Ok(())
+        self.drop_command().await
     }
 
-    /// COM_STMT_RESET: on every connection that has the statement.
+    /// COM_STMT_RESET: of what it resets, only a cursor is on a server.
     pub(super) async fn stmt_reset(&mut self) -> Result<(), End> {
         let Ok(id) = statement_id(self.payload()) else {
             return self.answer_error(&ServerError::malformed_packet()).await;
@@ -223,19 +222,8 @@ impl Session {
             return self.answer_error(&self.unknown_statement(id, "mysqld_stmt_reset")).await;
         };
         statement.forget_long_data();
-        statement.cursor = None;
-        let places = Slot::ALL.map(|slot| (slot, statement.on(slot)));
-        let mut answer = response::ok(self.state.status);
-        for (slot, on) in places {
-            if let (Some(on), Some(backend)) = (on, self.backends.get_mut(slot)) {
-                match backend.connection.command(&with_id(0x1A, on.id)).await {
-                    Err(ConnectError::Refused { payload, .. }) => answer = payload,
-                    Err(_) => self.lose(slot)?,
-                    Ok(_) => {}
-                }
-            }
-        }
-        self.answer(&answer).await
+        self.close_cursor(id).await;
+        self.answer_ok().await
     }
 
     /// COM_STMT_FETCH: from the connection that has the cursor.
@@ -247,17 +235,44 @@ impl Session {
             return self.answer_error(&self.unknown_statement(id, "mysqld_stmt_fetch")).await;
         };
         let product = self.context.topology.identity().product();
-        let Some((slot, on)) = statement.cursor.and_then(|slot| Some((slot, statement.on(slot)?))) else {
+        let Some(Cursor { slot, id: on_server }) = statement.cursor else {
             return self.answer_error(&ServerError::no_open_cursor(id, product)).await;
         };
-        set_statement_id(self.client.input_mut().get_mut(HEADER_LEN..).unwrap_or_default(), on.id);
+        set_statement_id(self.client.input_mut().get_mut(HEADER_LEN..).unwrap_or_default(), on_server);
         self.exchange(Plan { fixed: true, ..Plan::new(slot, Command::StmtFetch) }).await?;
         let over = self.seen.status.is_some_and(|s| s.contains(StatusFlags::SERVER_STATUS_LAST_ROW_SENT));
-        if let Some(statement) = self.statements.get_mut(id).filter(|_| over) {
-            statement.cursor = None;
+        if over {
+            self.close_cursor(id).await;
         }
         Ok(())
     }
+}
+
+/// A connection on the way to the settings under which a statement was prepared, or back.
+impl PooledConnection {
+    async fn become_like(&mut self, settings: &Rc<Settings>) -> Result<(), NotReady> {
+        if Rc::ptr_eq(&self.settings, settings) {
+            return Ok(());
+        }
+        let replay = replay(self, &Goal::settings(settings));
+        self.note_reset_for(settings);
+        self.settings = settings.clone();
+        let stream = &mut self.connection.stream;
+        stream.queue(&replay.packets);
+        stream.flush().await.map_err(|error| NotReady::Lost(RelayError::Backend(error)))?;
+        match read_replies(self, replay.replies).await {
+            Ok(Replayed::Refused(payload)) => Err(NotReady::Refused(payload)),
+            Ok(_) => Ok(()),
+            Err(error) => Err(NotReady::Lost(error)),
+        }
+    }
+}
+
+/// COM_STMT_CLOSE has no reply: it goes out with whatever is written next.
+fn queue_close(backend: &mut PooledConnection, id: u32) {
+    let stream = &mut backend.connection.stream;
+    stream.set_sequence(0);
+    stream.queue_packet(&with_id(0x19, id));
 }
 
 fn with_id(command: u8, id: u32) -> Vec<u8> {
@@ -270,11 +285,15 @@ fn with_id(command: u8, id: u32) -> Vec<u8> {
 /// it, and with the parameter types where the server does not know them; answers the id of its reply's first packet.
 pub(super) async fn send_execute(
     client: &mut PacketStream,
-    backend: &mut PacketStream,
+    backend: &mut PooledConnection,
     statement: &mut Statement,
     plan: &Plan,
 ) -> Result<u8, RelayError> {
-    let Some(on) = statement.on(plan.slot) else { return Err(RelayError::Backend(StreamError::Closed)) };
+    let Parts { connection, prepared, .. } = &mut **backend;
+    let backend = &mut connection.stream;
+    let Some(on) = prepared.get_mut(&statement.key) else {
+        return Err(RelayError::Backend(StreamError::Closed));
+    };
     for (parameter, data) in &statement.long_data {
         let mut payload = with_id(0x18, on.id);
         payload.extend_from_slice(&parameter.to_le_bytes());
@@ -286,8 +305,11 @@ pub(super) async fn send_execute(
     let payload = client.input().get(HEADER_LEN..).unwrap_or_default();
     let head = Execute::parse(payload, statement.parameters)?;
     if let Some(types) = head.types(payload, statement.parameters) {
-        statement.bind_types(plan.slot, types);
-    } else if statement.parameters > 0 && !on.types_bound && !statement.types.is_empty() {
+        if *statement.types != *types {
+            statement.types = types.into();
+        }
+        on.types = Some(statement.types.clone());
+    } else if statement.parameters > 0 && !statement.types.is_empty() && !on.has_types(&statement.types) {
         // A whole command stays at the front of the input until it is answered; a longer one is taken off it here.
         let payload = if plan.whole {
             let len = Header::peek(client.input()).map_or(0, |header| header.len);
@@ -298,7 +320,7 @@ pub(super) async fn send_execute(
         };
         backend.set_sequence(0);
         backend.queue_packet(&head.with_types(&payload, &statement.types));
-        statement.types_are_bound_on(plan.slot);
+        on.types = Some(statement.types.clone());
         backend.flush().await?;
         return Ok(backend.sequence());
     }

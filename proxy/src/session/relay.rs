@@ -3,6 +3,7 @@
 //! Between two peers there is one buffer, the worker's, and never more of a reply in memory than one read of it.
 //! A slow client stops the reading from the server.
 
+use super::exchange::NOT_PREPARED;
 use super::handle::{Handle, Signal};
 use super::walk::{Look, Observation, Progress, Walk};
 use crate::io::buffers::READ_LEN;
@@ -45,14 +46,34 @@ pub(super) struct Relay<'a> {
     pub(super) handle: &'a Handle,
     pub(super) seen: &'a mut Observation,
     pub(super) write_timeout: Duration,
-    /// Whether a server's refusal to write is kept from the client, as long as it has got nothing yet: the primary
-    /// will answer.
-    pub(super) withholds: bool,
+    /// What is kept from the client, as long as it has got nothing yet.
+    pub(super) withholds: Withholds,
     /// Whether a client that has closed its side need not be answered: its read is ended. A write that was sent runs
     /// to its end, as on one server.
     pub(super) ends_with_client: bool,
     /// Where writes are made known.
     pub(super) topology: &'a Topology,
+}
+
+/// Errors that are kept from the client, because the statement will run in another way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Withholds {
+    /// None.
+    Nothing,
+    /// A server's refusal to write, and all of [`Self::NotPrepared`]: the primary will answer.
+    RefusedWrites,
+    /// That the server does not know the prepared statement: it will be prepared again.
+    NotPrepared,
+}
+
+impl Withholds {
+    fn includes(self, code: u16) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::RefusedWrites => REFUSALS_TO_WRITE.contains(&code) || NOT_PREPARED.contains(&code),
+            Self::NotPrepared => NOT_PREPARED.contains(&code),
+        }
+    }
 }
 
 /// ER_OPTION_PREVENTS_STATEMENT, ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION, ER_READ_ONLY_MODE
@@ -103,11 +124,13 @@ impl Relay<'_> {
         let Look { span, progress } = walk.look(bytes, self.seen)?;
         let done = span.end;
         self.publish_writes();
-        if self.withholds && self.seen.error.is_some_and(|code| REFUSALS_TO_WRITE.contains(&code)) {
+        if self.seen.error.is_some_and(|code| self.withholds.includes(code)) {
             self.seen.withheld = true;
             return Ok(Taken { done, value: progress });
         }
-        self.withholds &= span.is_empty();
+        if !span.is_empty() {
+            self.withholds = Withholds::Nothing;
+        }
         self.client.write_or_queue(cx, &bytes[span]).map_err(RelayError::Client)?;
         Ok(Taken { done, value: progress })
     }

@@ -1,6 +1,7 @@
 //! Where the session's next statement goes: its class, what rules and firewall say, and the connection.
 
 use super::Session;
+use super::asks::Asks;
 use super::backends::Slot;
 use super::connection_phase::Client;
 use super::context::Context;
@@ -38,7 +39,7 @@ impl Session {
     /// What rules and firewall say of a statement with this text.
     pub(super) fn judge(&self, class: &StatementClass, sql: &[u8]) -> Verdict {
         let text = Some((sql, &self.state.dialect));
-        let schema = self.state.schema.as_deref();
+        let schema = self.state.schema();
         self.context.rules.judge(&Asked { class, text, schema }, &self.rules)
     }
 
@@ -50,13 +51,13 @@ impl Session {
         Some(ServerError::telamon(text))
     }
 
-    /// The connection that a statement goes to; `insert_id` says whether it asks for the last insert id.
+    /// The connection that a statement goes to.
     pub(super) fn slot_for(
         &mut self,
         class: &StatementClass,
         hint: Option<Hint>,
         verdict: Verdict,
-        insert_id: bool,
+        asks: Asks,
     ) -> Slot {
         let fallback = match self.context.config.routing.fallback {
             config::Fallback::Primary => Fallback::Primary,
@@ -83,7 +84,7 @@ impl Session {
                 self.backends.wanted = labelled;
                 Slot::Replica
             }
-            (Target::Held, RouteReason::Held(PinReason::LastStatement)) => self.previous_slot(insert_id),
+            (Target::Held, RouteReason::Held(PinReason::LastStatement)) => self.previous_slot(asks),
             (Target::Held, _) => Slot::Primary,
         }
     }
@@ -110,9 +111,12 @@ impl Session {
     }
 
     /// Where the answer to a question about the previous statement is. Insert ids come from the primary alone.
-    fn previous_slot(&self, insert_id: bool) -> Slot {
-        let slot = self.state.previous;
-        if insert_id || self.backends.get(slot).is_none() { Slot::Primary } else { slot }
+    fn previous_slot(&self, asks: Asks) -> Slot {
+        match asks {
+            Asks { insert_id: true, .. } => Slot::Primary,
+            Asks { warnings: true, .. } => self.state.warnings_at,
+            _ => self.state.previous,
+        }
     }
 
     /// The connection for a command that only reads and has no text.

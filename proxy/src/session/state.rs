@@ -4,53 +4,68 @@
 //! says nothing.
 
 use super::backends::Slot;
+use super::exchange::Plan;
+use super::replay::is_replayable;
 use super::walk::Observation;
+use crate::backend::{Interner, Settings};
 use crate::protocol::StatusFlags;
 use crate::protocol::session_track::{Change, Changes};
 use crate::routing::{Dialect, Effects, Isolation, PinReason, ServerFamily, SessionFacts};
-use std::collections::BTreeMap;
-
-/// Counts the changes of a session's state; a connection knows the number it was brought to.
-pub(super) type Version = u64;
-
-/// A session variable's value, and when it got it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Variable {
-    pub(super) value: Vec<u8>,
-    pub(super) since: Version,
-}
+use crate::topology::Gtid;
+use std::rc::Rc;
+use std::sync::Arc;
 
 /// What a session is, apart from its connections.
 #[derive(Debug)]
 pub(super) struct SessionState {
     /// The status flags of the last reply that had any.
     pub(super) status: StatusFlags,
-    /// The default schema.
-    pub(super) schema: Option<Vec<u8>>,
-    pub(super) schema_since: Version,
-    /// Session variables that the client set, by name. Those with an empty name of a value are asked for.
-    pub(super) variables: BTreeMap<String, Variable>,
+    /// The schema, variables and the like that every connection of the session is brought to.
+    settings: Settings,
+    /// The same, as connections are compared with it; made when it is asked for.
+    image: Option<Rc<Settings>>,
     /// Variables that were set to something the server did not report.
     pub(super) unreported: Vec<String>,
     /// Hidden code may have made a temporary table; the primary is asked before the next use of another server.
     pub(super) must_count_temporary_tables: bool,
-    pub(super) version: Version,
-    /// Counts the changes of what a statement's text means, whatever connection it is prepared on.
-    pub(super) settings: u64,
+    /// The session may have written something whose GTID nobody reported.
+    pub(super) must_ask_last_write: bool,
     /// The GTID of the session's last write, as its server reported it.
-    pub(super) last_write: Option<Vec<u8>>,
-    pub(super) last_write_since: Version,
-    /// What COM_SET_OPTION asked for last.
-    pub(super) option: Option<u16>,
-    pub(super) option_since: Version,
-    /// After COM_RESET_CONNECTION a new connection needs one too: the reset's defaults are not the login's.
-    pub(super) was_reset: bool,
+    pub(super) last_write: Option<Arc<Gtid>>,
+    /// Where the answer to LAST_INSERT_ID() is.
+    pub(super) insert_id: InsertId,
+    /// Whether there are warnings or errors to be shown, and by which connection.
+    pub(super) left_warnings: bool,
+    pub(super) warnings_at: Slot,
+    /// Whether the last statement counted rows for FOUND_ROWS().
+    counted_rows: bool,
+    /// Whether any statement has run.
+    pub(super) has_run: bool,
+    /// Telamon itself has asked the connection something since: what a SET leaves to be told, a DO leaves too.
+    pub(super) was_asked: bool,
+    /// No replica can have the session's state.
+    pub(super) reads_on_primary: bool,
+    /// autocommit as a new session on the primary has it.
+    base_autocommit: bool,
     /// Where the previous statement ran, for statements that ask about it.
     pub(super) previous: Slot,
     pub(super) dialect: Dialect,
     pins: Pins,
     isolation: Isolation,
     in_system_schema: bool,
+}
+
+/// Where the answer to LAST_INSERT_ID() is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum InsertId {
+    /// The session has none: 0.
+    Zero,
+    /// On the session's connection to the primary, kept or claimed.
+    Here,
+    /// That connection serves another session, and said this before.
+    Known(Vec<u8>),
+    /// That connection is gone, and nobody asked it.
+    Lost,
 }
 
 /// How often each thing that binds the session to the primary was taken and not given back.
@@ -63,44 +78,38 @@ struct Pins {
     unknown: bool,
     named_locks: u32,
     handlers: u32,
-    /// Not a pin, but lost with the connection: user variables, names of prepared statements, insert ids.
+    /// Not a pin, but lost with the connection: user variables, names of prepared statements.
     irreplaceable: bool,
 }
 
-/// Variables that are no part of what a replica must know: they matter to writes alone, or are no settings, like
-/// MySQL's statement_id, which every reply reports. A replica's connection is always read only.
-const NOT_REPLAYED: [&str; 17] = [
-    "autocommit",
+/// MariaDB's variable with the GTID of a session's last write.
+const LAST_WRITE: &str = "last_gtid";
+
+/// Variables that are reported and are no settings: MySQL's statement_id comes with every reply.
+const NO_SETTINGS: [&str; 5] = ["autocommit", "identity", "insert_id", "last_insert_id", "statement_id"];
+
+/// Variables that matter to writes alone: no replica needs them, and no other connection to the primary is given them.
+const OF_WRITES: [&str; 12] = [
     "binlog_format",
     "binlog_row_image",
     "gtid_domain_id",
     "gtid_seq_no",
-    "identity",
-    "insert_id",
-    "last_insert_id",
     "pseudo_slave_mode",
     "pseudo_thread_id",
     "server_id",
     "skip_replication",
     "sql_log_bin",
     "sql_log_off",
-    "statement_id",
     "transaction_read_only",
     "tx_read_only",
 ];
-
-/// Variables that say what a statement's text means at the time when it is prepared.
-const SETTINGS_OF_A_TEXT: [&str; 4] =
-    ["sql_mode", "character_set_client", "character_set_connection", "collation_connection"];
 
 /// Variables whose value moves on by itself, so that no other connection can be given it.
 const NOT_REPEATABLE: [&str; 3] = ["rand_seed1", "rand_seed2", "timestamp"];
 
 /// Effects that are lost with the connection and are no setting.
-const IRREPLACEABLE: Effects = Effects::SETS_USER_VARIABLES
-    .with(Effects::PREPARES_STATEMENT)
-    .with(Effects::SETS_INSERT_ID)
-    .with(Effects::MAY_CALL_UNKNOWN);
+const IRREPLACEABLE: Effects =
+    Effects::SETS_USER_VARIABLES.with(Effects::PREPARES_STATEMENT).with(Effects::MAY_CALL_UNKNOWN);
 
 /// Effects of which the text does not tell all.
 const MAY_HIDE_STATE: Effects = Effects::MAY_CALL_UNKNOWN.with(Effects::EXECUTES_STATEMENT);
@@ -117,18 +126,20 @@ impl SessionState {
     pub(super) fn new(status: StatusFlags, schema: Option<Vec<u8>>, dialect: Dialect) -> Self {
         let mut state = Self {
             status,
-            schema: None,
-            schema_since: 0,
-            variables: BTreeMap::new(),
+            settings: Settings::default(),
+            image: None,
             unreported: Vec::new(),
             must_count_temporary_tables: false,
-            version: 0,
-            settings: 0,
+            must_ask_last_write: false,
             last_write: None,
-            last_write_since: 0,
-            option: None,
-            option_since: 0,
-            was_reset: false,
+            insert_id: InsertId::Zero,
+            left_warnings: false,
+            warnings_at: Slot::Primary,
+            counted_rows: false,
+            has_run: false,
+            was_asked: false,
+            reads_on_primary: false,
+            base_autocommit: status.contains(StatusFlags::SERVER_STATUS_AUTOCOMMIT),
             previous: Slot::Primary,
             dialect,
             pins: Pins::default(),
@@ -142,46 +153,57 @@ impl SessionState {
     /// COM_RESET_CONNECTION: everything is forgotten but the schema.
     pub(super) fn reset(&mut self, status: StatusFlags) {
         let base = Dialect { ansi_quotes: false, no_backslash_escapes: false, ..self.dialect };
-        let mut fresh = Self { was_reset: true, ..Self::new(status, self.schema.take(), base) };
-        if let Some(gtid) = self.last_write.take() {
-            fresh.wrote(&gtid);
-        }
+        let schema = self.settings.schema.take().map(Vec::from);
+        let mut fresh = Self::new(status, schema, base);
+        fresh.settings.was_reset = true;
+        fresh.last_write = self.last_write.take();
         *self = fresh;
     }
 
+    /// The default schema.
+    pub(super) fn schema(&self) -> Option<&[u8]> {
+        self.settings.schema.as_deref()
+    }
+
     fn set_schema(&mut self, schema: Option<Vec<u8>>) {
-        self.version += 1;
-        self.schema_since = self.version;
         self.in_system_schema = schema.as_deref().is_some_and(SessionFacts::is_system_schema);
-        self.schema = schema;
+        self.change().schema = schema.map(Into::into);
+    }
+
+    /// The settings, to be changed.
+    fn change(&mut self) -> &mut Settings {
+        self.image = None;
+        &mut self.settings
+    }
+
+    /// The settings that a connection of the session has to have.
+    pub(super) fn image(&mut self, interner: &Interner) -> Rc<Settings> {
+        let Self { settings, image, .. } = self;
+        image.get_or_insert_with(|| interner.intern(settings.clone())).clone()
     }
 
     /// A write with this GTID went before: no read of the session may show less.
     pub(super) fn wrote(&mut self, gtid: &[u8]) {
-        if !gtid.is_empty() && self.last_write.as_deref() != Some(gtid) {
-            self.version += 1;
-            self.last_write_since = self.version;
-            self.last_write = Some(gtid.to_vec());
+        if !gtid.is_empty() && self.last_write.as_ref().is_none_or(|known| known.text() != gtid) {
+            self.last_write = Some(Arc::new(Gtid::new(gtid)));
         }
     }
 
     /// COM_SET_OPTION was answered with OK.
     pub(super) fn set_option(&mut self, option: Option<u16>) {
-        self.version += 1;
-        self.option_since = self.version;
-        self.option = option;
+        self.change().option = option;
     }
 
     /// USE or COM_INIT_DB was answered with OK. Where the server reported it, this is no news.
     pub(super) fn entered(&mut self, schema: &[u8]) {
-        if self.schema.as_deref() != Some(schema) && !self.is_same_schema_as_reported(schema) {
+        if self.schema() != Some(schema) && !self.is_same_schema_as_reported(schema) {
             self.set_schema(Some(schema.to_vec()));
         }
     }
 
     /// Servers with lower_case_table_names report the name as they keep it.
     fn is_same_schema_as_reported(&self, schema: &[u8]) -> bool {
-        self.schema.as_deref().is_some_and(|s| s.eq_ignore_ascii_case(schema))
+        self.schema().is_some_and(|s| s.eq_ignore_ascii_case(schema))
     }
 
     /// What routing must know.
@@ -214,11 +236,31 @@ impl SessionState {
         slot == Slot::Replica || (self.held().is_none() && !self.pins.irreplaceable)
     }
 
+    /// Whether a reset of the connection leaves nothing of the session on its server.
+    pub(super) fn is_undone_by_reset(&self) -> bool {
+        !self.pins.unknown && !self.pins.xa
+    }
+
+    /// Whether the session is as its login made it.
+    pub(super) fn is_untouched(&self) -> bool {
+        self.held().is_none() && self.settings.variables.is_empty() && self.settings.autocommit.is_none()
+    }
+
+    /// A session on the primary has this status from the start.
+    pub(super) fn begins_with(&mut self, status: StatusFlags) {
+        self.status = status & !StatusFlags::SERVER_SESSION_STATE_CHANGED;
+        self.base_autocommit = status.contains(StatusFlags::SERVER_STATUS_AUTOCOMMIT);
+    }
+
     /// Learns from a reply. `effects` are those of the statement; none for a command without one.
     pub(super) fn observe(&mut self, slot: Slot, effects: Effects, seen: &Observation) {
         // Transactions are the primary's alone: a replica's flags say nothing of the session.
         if let Some(status) = seen.status.filter(|_| slot == Slot::Primary) {
-            self.status = status;
+            self.observe_status(status);
+        }
+        let may_give = effects.intersects(Effects::SETS_INSERT_ID.with(Effects::MAY_CALL_UNKNOWN));
+        if slot == Slot::Primary && (seen.gave_insert_id || may_give) {
+            self.insert_id = InsertId::Here;
         }
         if slot == Slot::Primary && effects.intersects(IRREPLACEABLE) {
             self.pins.irreplaceable = true;
@@ -233,6 +275,34 @@ impl SessionState {
         if seen.error.is_none() || effects.contains(Effects::MULTI_STATEMENT) {
             self.observe_text(effects, reported, seen);
         }
+    }
+
+    /// What the statement leaves to be asked about.
+    pub(super) fn observe_left(&mut self, plan: &Plan, seen: &Observation) {
+        if plan.asks.counts || plan.asks.warnings {
+            return;
+        }
+        self.has_run = true;
+        self.was_asked = false;
+        self.counted_rows = plan.effects.contains(Effects::FOUND_ROWS_WANTED);
+        let warnings = seen.warnings > 0 || seen.error.is_some();
+        if warnings || plan.asks.clears_warnings {
+            self.left_warnings = warnings;
+            self.warnings_at = plan.slot;
+        }
+    }
+
+    /// Whether the connection in `slot` has something to tell that no other has.
+    pub(super) fn left_something(&self, slot: Slot) -> bool {
+        (self.left_warnings && self.warnings_at == slot) || (self.counted_rows && self.previous == slot)
+    }
+
+    fn observe_status(&mut self, status: StatusFlags) {
+        let autocommit = status.contains(StatusFlags::SERVER_STATUS_AUTOCOMMIT);
+        if autocommit != self.status.contains(StatusFlags::SERVER_STATUS_AUTOCOMMIT) {
+            self.change().autocommit = (autocommit != self.base_autocommit).then_some(autocommit);
+        }
+        self.status = status;
     }
 
     /// Code that the text does not show has run.
@@ -276,11 +346,19 @@ impl SessionState {
     }
 
     fn observe_variable(&mut self, name: &str, value: &[u8]) {
-        if name == "last_gtid" {
-            self.unreported.retain(|n| n != name);
+        if name == LAST_WRITE {
+            self.must_ask_last_write = false;
             return self.wrote(value);
         }
-        if NOT_REPLAYED.contains(&name) || name.starts_with("session_track_") {
+        if NO_SETTINGS.contains(&name) || name.starts_with("session_track_") {
+            return;
+        }
+        if !is_replayable(value) {
+            self.pins.unknown = true;
+            return;
+        }
+        if OF_WRITES.contains(&name) {
+            self.pins.irreplaceable = true;
             return;
         }
         if NOT_REPEATABLE.contains(&name) {
@@ -302,10 +380,7 @@ impl SessionState {
             "collation_connection" => self.unreported.retain(|n| n != name),
             _ => {}
         }
-        self.version += 1;
-        self.settings += u64::from(SETTINGS_OF_A_TEXT.contains(&name));
-        let variable = Variable { value: value.to_vec(), since: self.version };
-        self.variables.insert(name.to_owned(), variable);
+        self.change().variables.insert(name.into(), value.into());
     }
 
     /// A variable has a value that only the primary can tell; it is asked before the next use of another server.
@@ -321,10 +396,8 @@ impl SessionState {
     }
 
     /// A reply without room for a report may have been that of a write.
-    pub(super) fn must_ask_last_write(&mut self) {
-        if self.dialect.family == ServerFamily::MariaDb {
-            self.must_ask("last_gtid");
-        }
+    pub(super) fn may_have_written(&mut self) {
+        self.must_ask_last_write |= self.dialect.family == ServerFamily::MariaDb;
     }
 
     /// What [`Self::must_ask`] was for.

@@ -1,7 +1,7 @@
 //! The session's prepared statements: the client's id ↔ the text ↔ the id on each connection.
 
 use super::backends::Slot;
-use crate::protocol::reply::PreparedHead;
+use crate::backend::PreparedKey;
 use crate::routing::{Hint, StatementClass};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -9,78 +9,49 @@ use std::rc::Rc;
 /// MariaDB's clients may name the statement prepared last by this id.
 const LAST_PREPARED: u32 = u32::MAX;
 
-/// A statement on one connection.
+/// An open cursor: until it is closed, nobody else may execute the statement that it belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct OnServer {
-    /// The server's id of it.
+pub(super) struct Cursor {
+    /// The connection that has it.
+    pub(super) slot: Slot,
+    /// The server's id of the statement.
     pub(super) id: u32,
-    /// Whether the parameter types that the client gave last are bound there.
-    pub(super) types_bound: bool,
 }
 
 /// One prepared statement.
 #[derive(Debug)]
 pub(super) struct Statement {
-    /// Its text.
-    pub(super) sql: Vec<u8>,
+    /// Its text, and what that meant when it was prepared.
+    pub(super) key: Rc<PreparedKey>,
     pub(super) class: Rc<StatementClass>,
     pub(super) hint: Option<Hint>,
-    /// The schema that its unqualified names belong to.
-    pub(super) schema: Option<Vec<u8>>,
-    /// The session's [`SessionState::settings`](super::state::SessionState::settings) when it was prepared.
-    pub(super) settings: u64,
     pub(super) parameters: u16,
     /// The parameter types of the last execute that gave any.
-    pub(super) types: Vec<u8>,
+    pub(super) types: Rc<[u8]>,
     /// Long data sent since the last execute or reset, by parameter.
     pub(super) long_data: Vec<(u16, Vec<u8>)>,
     /// Long data went over its limit.
     pub(super) long_data_lost: bool,
-    /// Where its open cursor is.
-    pub(super) cursor: Option<Slot>,
-    on: [Option<OnServer>; 2],
+    pub(super) cursor: Option<Cursor>,
 }
 
 impl Statement {
-    /// A statement that the server in `slot` just prepared.
-    pub(super) fn new(sql: Vec<u8>, class: Rc<StatementClass>, hint: Option<Hint>) -> Self {
+    /// A statement that a server just prepared.
+    pub(super) fn new(
+        key: Rc<PreparedKey>,
+        class: Rc<StatementClass>,
+        hint: Option<Hint>,
+        parameters: u16,
+    ) -> Self {
         Self {
-            sql,
+            key,
             class,
             hint,
-            schema: None,
-            settings: 0,
-            parameters: 0,
-            types: Vec::new(),
+            parameters,
+            types: Rc::default(),
             long_data: Vec::new(),
             long_data_lost: false,
             cursor: None,
-            on: [None; 2],
-        }
-    }
-
-    pub(super) fn on(&self, slot: Slot) -> Option<OnServer> {
-        self.on[slot as usize]
-    }
-
-    pub(super) fn prepared_on(&mut self, slot: Slot, head: PreparedHead) {
-        self.parameters = head.parameters;
-        self.on[slot as usize] = Some(OnServer { id: head.id, types_bound: false });
-    }
-
-    /// The client gave new types, and they went to `slot`.
-    pub(super) fn bind_types(&mut self, slot: Slot, types: &[u8]) {
-        self.types.clear();
-        self.types.extend_from_slice(types);
-        for on in self.on.iter_mut().flatten() {
-            on.types_bound = false;
-        }
-        self.types_are_bound_on(slot);
-    }
-
-    pub(super) fn types_are_bound_on(&mut self, slot: Slot) {
-        if let Some(on) = &mut self.on[slot as usize] {
-            on.types_bound = true;
         }
     }
 
@@ -107,6 +78,7 @@ impl Statement {
 #[derive(Debug, Default)]
 pub(super) struct StatementMap {
     last: u32,
+    cursors: usize,
     statements: HashMap<u32, Statement>,
 }
 
@@ -134,36 +106,40 @@ impl StatementMap {
         self.statements.get_mut(&self.named(id))
     }
 
-    /// The statements that the connection in `slot` does not have.
-    pub(super) fn ids_not_on(&self, slot: Slot) -> Vec<u32> {
-        let lacking = self.statements.iter().filter(|(_, statement)| statement.on(slot).is_none());
-        lacking.map(|(id, _)| *id).collect()
-    }
-
-    /// Whether a cursor is open on the connection in `slot`.
-    pub(super) fn has_cursor(&self, slot: Slot) -> bool {
-        self.statements.values().any(|statement| statement.cursor == Some(slot))
-    }
-
     pub(super) fn remove(&mut self, id: u32) -> Option<Statement> {
-        self.statements.remove(&self.named(id))
+        let statement = self.statements.remove(&self.named(id))?;
+        self.cursors -= usize::from(statement.cursor.is_some());
+        Some(statement)
     }
 
     pub(super) fn clear(&mut self) {
         self.statements.clear();
+        self.cursors = 0;
     }
 
     fn named(&self, id: u32) -> u32 {
         if id == LAST_PREPARED { self.last } else { id }
     }
 
-    /// The connection in `slot` is another one now.
-    pub(super) fn forget_slot(&mut self, slot: Slot) {
-        for statement in self.statements.values_mut() {
-            statement.on[slot as usize] = None;
-            if statement.cursor == Some(slot) {
-                statement.cursor = None;
-            }
+    /// Whether the connection in `slot` has an open cursor.
+    pub(super) fn has_cursor(&self, slot: Slot) -> bool {
+        self.cursors > 0 && self.statements.values().any(|s| s.cursor.is_some_and(|c| c.slot == slot))
+    }
+
+    /// A statement's cursor is open now, or closed; answers the one that it had.
+    pub(super) fn set_cursor(&mut self, id: u32, cursor: Option<Cursor>) -> Option<Cursor> {
+        let id = self.named(id);
+        let before = std::mem::replace(&mut self.statements.get_mut(&id)?.cursor, cursor);
+        self.cursors += usize::from(cursor.is_some());
+        self.cursors -= usize::from(before.is_some());
+        before
+    }
+
+    /// The connection in `slot` is gone, and its cursors with it.
+    pub(super) fn forget_cursors(&mut self, slot: Slot) {
+        for statement in self.statements.values_mut().filter(|s| s.cursor.is_some_and(|c| c.slot == slot)) {
+            statement.cursor = None;
+            self.cursors -= 1;
         }
     }
 }
@@ -171,11 +147,13 @@ impl StatementMap {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backend::Settings;
     use crate::routing::{ClassCache, Dialect};
 
     fn statement() -> Statement {
         let (class, hint) = ClassCache::new(4).classify(b"SELECT 1", &Dialect::default());
-        Statement::new(b"SELECT 1".to_vec(), class, hint)
+        let key = PreparedKey::new(b"SELECT 1"[..].into(), Rc::new(Settings::default()));
+        Statement::new(Rc::new(key), class, hint, 0)
     }
 
     #[test]
@@ -189,14 +167,19 @@ mod tests {
     }
 
     #[test]
-    fn types_bound_on_one_connection_are_not_bound_on_the_other() {
-        let mut statement = statement();
-        let head = PreparedHead { id: 9, columns: 1, parameters: 1 };
-        statement.prepared_on(Slot::Primary, head);
-        statement.prepared_on(Slot::Replica, head);
-        statement.bind_types(Slot::Primary, b"\x03\0");
-        assert!(statement.on(Slot::Primary).is_some_and(|on| on.types_bound));
-        assert!(statement.on(Slot::Replica).is_some_and(|on| !on.types_bound));
+    fn cursors_are_known_by_the_connection_that_has_them() {
+        let mut map = StatementMap::default();
+        for id in 1..=2 {
+            map.insert(id, statement());
+        }
+        let cursor = Cursor { slot: Slot::Replica, id: 9 };
+        assert_eq!(map.set_cursor(1, Some(cursor)), None);
+        assert!(map.has_cursor(Slot::Replica) && !map.has_cursor(Slot::Primary));
+        map.set_cursor(2, Some(Cursor { slot: Slot::Primary, id: 3 }));
+        map.forget_cursors(Slot::Replica);
+        assert!(!map.has_cursor(Slot::Replica) && map.has_cursor(Slot::Primary));
+        map.remove(2);
+        assert!(!map.has_cursor(Slot::Primary));
     }
 
     #[test]

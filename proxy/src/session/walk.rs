@@ -7,7 +7,7 @@
 use crate::protocol::packet::{HEADER_LEN, Header};
 use crate::protocol::prepared_statement::set_statement_id;
 use crate::protocol::reply::{Packet, PreparedHead, ReplyState};
-use crate::protocol::response::{ErrPacket, OkPacket};
+use crate::protocol::response::{Counts, ErrPacket, OkPacket};
 use crate::protocol::session_track::{Changes, Wanted};
 use crate::protocol::wire::put_lenenc_bytes;
 use crate::protocol::{CapabilityFlags, Malformed, StatusFlags};
@@ -20,6 +20,12 @@ pub(super) struct Observation {
     pub(super) status: Option<StatusFlags>,
     /// The number of the ERR packet that ended it.
     pub(super) error: Option<u16>,
+    /// That packet's payload.
+    pub(super) error_packet: Option<Vec<u8>>,
+    /// Warnings that the statement had; of several, the most that one of them had.
+    pub(super) warnings: u16,
+    /// Whether it gave an insert id.
+    pub(super) gave_insert_id: bool,
     /// COM_STMT_PREPARE's head, with the server's own statement id.
     pub(super) prepared: Option<PreparedHead>,
     /// The session-state reports, one behind the other.
@@ -47,6 +53,9 @@ impl Observation {
         self.published = 0;
         self.status = None;
         self.error = None;
+        self.error_packet = None;
+        self.warnings = 0;
+        self.gave_insert_id = false;
         self.prepared = None;
         self.cursor = false;
         self.no_report = false;
@@ -184,6 +193,9 @@ impl Walk {
         match packet {
             Packet::Ok(status) | Packet::Eof(status) => {
                 seen.status = Some(status);
+                let counts = Counts::of(&bytes[body..], matches!(packet, Packet::Eof(_)));
+                seen.warnings = seen.warnings.max(counts.warnings);
+                seen.gave_insert_id |= counts.insert_id;
                 seen.no_report = matches!(packet, Packet::Eof(_));
                 seen.cursor = status.contains(StatusFlags::SERVER_STATUS_CURSOR_EXISTS);
                 let reported = status.contains(StatusFlags::SERVER_SESSION_STATE_CHANGED);
@@ -198,6 +210,7 @@ impl Walk {
             Packet::Err => {
                 let error = ErrPacket::parse(&bytes[body..]);
                 seen.error = Some(error.map_or(0, |e| e.code));
+                seen.error_packet = Some(bytes[body..].to_vec());
             }
             Packet::Prepared(head) => {
                 seen.prepared = Some(head);

@@ -3,14 +3,19 @@
 //! Read by every worker, written by the monitor and by whoever meets a dead server first. Knows nothing of
 //! sessions and statements.
 
+mod gtid;
+
+pub use gtid::Gtid;
+
 use crate::config::{self, Role, ServerAddress};
 use crate::protocol::capability;
 use crate::protocol::handshake::Greeting;
 use crate::protocol::{CapabilityFlags, StatusFlags};
 use arc_swap::ArcSwapOption;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
+use tokio::sync::Notify;
 
 /// One server of the cluster.
 #[derive(Debug)]
@@ -33,6 +38,16 @@ pub struct Server {
     since: Instant,
     connections: AtomicU32,
     max_connections: u32,
+    /// Sessions of all workers that wait for one of its connections.
+    starving: AtomicUsize,
+    /// Those of them that have waited for long.
+    urgent: AtomicUsize,
+    /// Told when a permit comes back.
+    freed: Notify,
+    /// Told when a session begins to wait.
+    wanted: Notify,
+    /// The last write that a session waited for and that it had.
+    has: ArcSwapOption<Gtid>,
     identity: ArcSwapOption<Identity>,
 }
 
@@ -106,6 +121,11 @@ impl Server {
             since: Instant::now(),
             connections: AtomicU32::new(0),
             max_connections,
+            starving: AtomicUsize::new(0),
+            urgent: AtomicUsize::new(0),
+            freed: Notify::new(),
+            wanted: Notify::new(),
+            has: ArcSwapOption::empty(),
             identity: ArcSwapOption::empty(),
         }
     }
@@ -126,6 +146,9 @@ impl Server {
 
     /// Notes whether it answers; true when that is news.
     pub fn set_health(&self, health: Health) -> bool {
+        if health == Health::Down {
+            self.has.store(None); // it may come back with other data
+        }
         self.health.swap(health as u8, Ordering::Relaxed) != health as u8
     }
 
@@ -134,6 +157,18 @@ impl Server {
         let until = self.since.elapsed() + BEHIND;
         let until_ms = u64::try_from(until.as_millis()).unwrap_or(u64::MAX);
         self.behind_until_ms.store(until_ms, Ordering::Relaxed);
+    }
+
+    /// Notes that it has this write, and with it all before.
+    pub fn note_has(&self, gtid: &Gtid) {
+        if !self.has(gtid) {
+            self.has.store(Some(Arc::new(gtid.clone())));
+        }
+    }
+
+    /// Whether it is known to have this write.
+    pub fn has(&self, gtid: &Gtid) -> bool {
+        self.has.load().as_ref().is_some_and(|known| known.has(gtid))
     }
 
     /// Whether it may be asked for a read now.
@@ -190,12 +225,75 @@ impl Server {
         let limit = self.max_connections;
         let grow = |n: u32| (n < limit).then_some(n + 1);
         self.connections.fetch_update(Ordering::Relaxed, Ordering::Relaxed, grow).ok()?;
-        Some(Permit { server: self.clone() })
+        Some(Permit { server: self.clone(), counts: true })
+    }
+
+    /// A permit beyond the limit, for what must not wait behind the sessions: the monitor, and KILL.
+    pub fn extra_permit(self: &Arc<Self>) -> Permit {
+        Permit { server: self.clone(), counts: false }
+    }
+
+    /// Whether [`Self::permit`] would give one now.
+    pub fn has_room(&self) -> bool {
+        self.connections() < self.max_connections
     }
 
     /// Connections to it that are open now.
     pub fn connections(&self) -> u32 {
         self.connections.load(Ordering::Relaxed)
+    }
+
+    /// A session begins to wait for one of its connections; it does until this is dropped.
+    pub fn starve(&self) -> Starving<'_> {
+        self.starving.fetch_add(1, Ordering::Relaxed);
+        self.wanted.notify_waiters();
+        Starving { server: self, urgent: false }
+    }
+
+    /// Whether any of them has waited for long.
+    pub fn is_urgent(&self) -> bool {
+        self.urgent.load(Ordering::Relaxed) > 0
+    }
+
+    /// Sessions, of all workers, that wait for one of its connections.
+    pub fn starving(&self) -> usize {
+        self.starving.load(Ordering::Relaxed)
+    }
+
+    /// Ready when a permit has come back.
+    pub async fn freed(&self) {
+        self.freed.notified().await;
+    }
+
+    /// Ready when a session begins to wait.
+    pub async fn wanted(&self) {
+        self.wanted.notified().await;
+    }
+}
+
+/// A session that waits for a connection.
+#[derive(Debug)]
+pub struct Starving<'a> {
+    server: &'a Server,
+    urgent: bool,
+}
+
+impl Starving<'_> {
+    /// It has waited for long: what others only may need is to be given to it.
+    pub fn is_urgent(&mut self) {
+        if !std::mem::replace(&mut self.urgent, true) {
+            self.server.urgent.fetch_add(1, Ordering::Relaxed);
+        }
+        self.server.wanted.notify_waiters();
+    }
+}
+
+impl Drop for Starving<'_> {
+    fn drop(&mut self) {
+        self.server.starving.fetch_sub(1, Ordering::Relaxed);
+        if self.urgent {
+            self.server.urgent.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 }
 
@@ -203,6 +301,7 @@ impl Server {
 #[derive(Debug)]
 pub struct Permit {
     server: Arc<Server>,
+    counts: bool,
 }
 
 impl Permit {
@@ -214,7 +313,10 @@ impl Permit {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        self.server.connections.fetch_sub(1, Ordering::Relaxed);
+        if self.counts {
+            self.server.connections.fetch_sub(1, Ordering::Relaxed);
+            self.server.freed.notify_one();
+        }
     }
 }
 
@@ -223,7 +325,7 @@ impl Drop for Permit {
 pub struct Topology {
     servers: Vec<Arc<Server>>,
     primary: usize,
-    last_write: ArcSwapOption<Vec<u8>>,
+    last_write: ArcSwapOption<Gtid>,
 }
 
 impl Topology {
@@ -261,33 +363,20 @@ impl Topology {
 
     /// Notes a write that a server acknowledged to a client.
     pub fn note_write(&self, gtid: &[u8]) {
-        let older = |known: &Arc<Vec<u8>>| !is_behind(known, gtid);
-        if !self.last_write.load().as_ref().is_some_and(older) {
-            self.last_write.store(Some(Arc::new(gtid.to_vec())));
+        let gtid = Gtid::new(gtid);
+        if !self.last_write.load().as_ref().is_some_and(|known| known.has(&gtid)) {
+            self.last_write.store(Some(Arc::new(gtid)));
         }
     }
 
     /// The GTID of the last write of any client.
-    pub fn last_write(&self) -> Option<Arc<Vec<u8>>> {
+    pub fn last_write(&self) -> Option<Arc<Gtid>> {
         self.last_write.load_full()
     }
 
     /// What clients are greeted with.
     pub fn identity(&self) -> Arc<Identity> {
         self.primary().identity().unwrap_or_default()
-    }
-}
-
-/// Whether `known` comes before `gtid`: the same origin with a smaller number, or another origin altogether.
-fn is_behind(known: &[u8], gtid: &[u8]) -> bool {
-    let split = |text: &[u8]| -> Option<(Vec<u8>, u64)> {
-        let at = text.iter().rposition(|b| !b.is_ascii_digit())?;
-        let (origin, number) = text.split_at(at + 1);
-        Some((origin.to_vec(), std::str::from_utf8(number).ok()?.parse().ok()?))
-    };
-    match (split(known), split(gtid)) {
-        (Some((origin, known)), Some((other, new))) if origin == other => known < new,
-        _ => true,
     }
 }
 
@@ -358,9 +447,9 @@ mod tests {
         for gtid in [&b"0-1-7"[..], b"0-1-10", b"0-1-9"] {
             cluster.note_write(gtid);
         }
-        assert_eq!(cluster.last_write().as_deref().map(Vec::as_slice), Some(&b"0-1-10"[..]));
+        assert_eq!(cluster.last_write().as_deref(), Some(&Gtid::new(b"0-1-10")));
         cluster.note_write(b"0-2-3"); // another server was promoted
-        assert_eq!(cluster.last_write().as_deref().map(Vec::as_slice), Some(&b"0-2-3"[..]));
+        assert_eq!(cluster.last_write().as_deref(), Some(&Gtid::new(b"0-2-3")));
     }
 
     #[test]

@@ -32,7 +32,13 @@ consistency = "global"
 consistency_wait_ms = 7
 primary_wait_ms = 11
 [pool]
+mode = "session"
 max_connections = 12
+min_idle = 23
+idle_ms = 24
+lifetime_ms = 25
+wait_ms = 26
+prepared_statements = 27
 connect_timeout_ms = 13
 [client]
 max_connections = 14
@@ -93,7 +99,16 @@ fn all_other(directory: &std::path::Path) -> Config {
         },
         rules: Vec::new(), // they and the firewall have a file of their own
         firewall: Firewall::default(),
-        pool: Pool { max_connections: 12, connect_timeout_ms: 13 },
+        pool: Pool {
+            mode: PoolMode::Session,
+            max_connections: 12,
+            min_idle: 23,
+            idle_ms: 24,
+            lifetime_ms: 25,
+            wait_ms: 26,
+            prepared_statements: 27,
+            connect_timeout_ms: 13,
+        },
         client: Client {
             max_connections: 14,
             connect_timeout_ms: 15,

@@ -51,7 +51,7 @@ fn without_autocommit_everything_is_held_on_the_primary() {
 fn a_reported_variable_is_state_and_holds_nothing() {
     let state = after(Effects::SETS_SESSION_VARIABLES, b"\x00\x0a\x08sql_mode\x00\x02\x011");
     assert_eq!(state.held(), None);
-    assert_eq!(state.variables.keys().collect::<Vec<_>>(), ["sql_mode"]);
+    assert_eq!(state.settings.variables.keys().map(AsRef::as_ref).collect::<Vec<_>>(), ["sql_mode"]);
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn a_character_set_brings_a_collation_that_has_to_be_asked_for() {
     assert_eq!(state.unreported, ["collation_connection"]);
     state.answered("collation_connection", b"utf8mb4_bin");
     assert!(state.unreported.is_empty());
-    assert_eq!(state.variables["collation_connection"].value, b"utf8mb4_bin");
+    assert_eq!(*state.settings.variables["collation_connection"], *b"utf8mb4_bin");
 }
 
 #[test]
@@ -81,17 +81,17 @@ fn a_time_that_was_set_cannot_be_brought_elsewhere() {
 fn what_a_server_reports_behind_a_plain_read_is_not_the_sessions_doing() {
     // MySQL 9.7 reports statement_id behind every result set that ends in an OK packet.
     let track = b"\x00\x11\x0cstatement_id\x032536";
-    assert!(after(Effects::NONE, &track[..17]).variables.is_empty());
+    assert!(after(Effects::NONE, &track[..17]).settings.variables.is_empty());
     let mut state = fresh();
     let seen = reply(AUTOCOMMIT, b"\x00\x10\x0cwait_timeout\x0277");
     state.observe(Slot::Replica, Effects::NONE, &seen);
-    assert!(state.variables.is_empty());
+    assert!(state.settings.variables.is_empty());
 }
 
 #[test]
 fn the_report_of_a_dropped_schema_leaves_the_session_without_one() {
     let state = after(Effects::NONE, b"\x01\x01\x00");
-    assert_eq!(state.schema, None);
+    assert_eq!(state.schema(), None);
 }
 
 #[test]
@@ -144,9 +144,9 @@ fn a_reset_forgets_all_but_the_schema_and_the_last_write() {
     let mut state = after(Effects::CREATES_TEMPORARY_TABLE, b"\x00\x10\x09last_gtid\x050-1-7");
     assert_eq!(state.held(), Some(PinReason::TemporaryTable));
     state.reset(AUTOCOMMIT);
-    assert_eq!((state.held(), state.schema.as_deref()), (None, Some(&b"app"[..])));
-    assert!(state.variables.is_empty());
-    assert_eq!(state.last_write.as_deref(), Some(&b"0-1-7"[..]));
+    assert_eq!((state.held(), state.schema()), (None, Some(&b"app"[..])));
+    assert!(state.settings.variables.is_empty());
+    assert_eq!(state.last_write.as_deref().map(Gtid::text), Some(&b"0-1-7"[..]));
 }
 
 #[test]
