@@ -81,7 +81,7 @@ impl Session {
             (Target::Replica, _) => self.read_slot(labelled),
             // With no replica, opening one finds the error that routing.fallback asks for.
             (Target::Own, _) => {
-                self.backends.wanted = labelled;
+                self.read_slot(labelled); // leaves the connection that other reads had
                 Slot::Replica
             }
             (Target::Held, RouteReason::Held(PinReason::LastStatement)) => self.previous_slot(asks),
