@@ -36,6 +36,11 @@ const FREE: &[&str] = &[
     "SELECT @@sql_mode, @@time_zone, @@group_concat_max_len, @@lock_wait_timeout",
     "SELECT @@character_set_client, @@collation_connection, @@autocommit",
     "SELECT @never_set, \"quoted\"",
+    "SET @n = 5, @m = -1.5",
+    "SET @n = NULL",
+    "SELECT @n, @m",
+    "INSERT INTO S.T (v) VALUES (@n)",
+    "SELECT CONNECTION_ID() > 0",
     "SELECT GROUP_CONCAT(v ORDER BY id) FROM S.T",
     "SELECT id, v FROM S.T ORDER BY id LIMIT 2",
     "SELECT COUNT(*) FROM T",
@@ -87,9 +92,10 @@ const KEEPING: &[&str] = &[
     "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE",
     "SET SESSION TRANSACTION READ ONLY",
     "SET SESSION TRANSACTION READ WRITE",
-    "SET @a = 5",
+    "SET @a = LENGTH('x')",
     "SET @a = (SELECT COUNT(*) FROM S.T)",
-    "SELECT @a, @b",
+    "SET @s = 'text'",
+    "SELECT @a, @b, @s",
     "SELECT @b := COUNT(*) FROM S.T",
     "SELECT MAX(id) INTO @a FROM S.T",
     "CREATE TEMPORARY TABLE S.temporary (id INT)",
@@ -284,7 +290,10 @@ impl Session {
 fn comparable(replies: &[Reply], schema: &str) -> Vec<Vec<u8>> {
     let payload = |reply: &Reply, bytes: &[u8]| {
         let own = reply.error().is_some_and(|error| matches!(error.code, 1243 | 1421));
-        let text: Vec<u8> = bytes.iter().copied().filter(|byte| !own || !byte.is_ascii_digit()).collect();
+        let mut text: Vec<u8> = bytes.iter().copied().filter(|byte| !own || !byte.is_ascii_digit()).collect();
+        if let [0xFE, _, _, _, status] = &mut text[..] {
+            *status &= !0x40; // an EOF packet cannot say which session state changed, and nobody asked for it
+        }
         replaced(&text, schema.as_bytes(), b"model__")
     };
     replies
@@ -315,7 +324,7 @@ fn prepare(root: &mut Client, schema: &str) {
         format!("DROP DATABASE IF EXISTS {schema}b"),
         format!("CREATE DATABASE {schema}"),
         format!("CREATE DATABASE {schema}b"),
-        format!("CREATE PROCEDURE {schema}.counts() BEGIN SELECT COUNT(*) FROM {schema}.t0; SELECT 2; END"),
+        format!("CREATE PROCEDURE {schema}.counts() BEGIN SELECT 1; SELECT 2; END"),
     ] {
         root.query(&sql).expect_ok();
     }

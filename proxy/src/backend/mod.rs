@@ -16,4 +16,4 @@ pub use connection::{Account, ConnectError, Connection, Connector};
 pub use pool::{Pools, TICK, Wish};
 pub use pooled::{Parts, PooledConnection};
 pub use prepared_cache::{Prepared, PreparedCache, PreparedKey};
-pub use settings::{Interner, Settings};
+pub use settings::{Interner, MEANING_OF_TEXT, Settings};

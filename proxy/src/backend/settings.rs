@@ -14,6 +14,8 @@ pub struct Settings {
     pub schema: Option<Box<[u8]>>,
     /// Session variables that were set, with the values that the server reported.
     pub variables: BTreeMap<Box<str>, Box<[u8]>>,
+    /// User variables that were set to literals, with the literals' text.
+    pub user_variables: BTreeMap<Box<[u8]>, Box<[u8]>>,
     /// What COM_SET_OPTION asked for last.
     pub option: Option<u16>,
     /// autocommit, where it was set to something else than the server's default.
@@ -23,7 +25,7 @@ pub struct Settings {
 }
 
 /// Variables that say what a statement's text means at the time when it is prepared.
-const MEANING_OF_TEXT: [&str; 4] =
+pub const MEANING_OF_TEXT: [&str; 4] =
     ["sql_mode", "character_set_client", "character_set_connection", "collation_connection"];
 
 impl Settings {
@@ -39,6 +41,7 @@ impl Settings {
                 .filter(|(n, _)| named(n))
                 .map(|(n, v)| (n.clone(), v.clone()))
                 .collect(),
+            user_variables: BTreeMap::new(),
             option: None,
             autocommit: None,
             was_reset: self.was_reset,
@@ -62,6 +65,7 @@ impl Settings {
         self.was_reset != wanted.was_reset
             || (self.autocommit.is_some() && wanted.autocommit.is_none())
             || (self.option.is_some() && wanted.option.is_none())
+            || self.user_variables.keys().any(|name| !wanted.user_variables.contains_key(name))
             || self.variables.keys().any(|name| !wanted.variables.contains_key(name))
     }
 

@@ -124,6 +124,11 @@ impl PacketStream {
         &mut self.input
     }
 
+    /// Puts `bytes` in the place of the first `n` bytes of the input.
+    pub fn replace_front(&mut self, n: usize, bytes: &[u8]) {
+        self.input.splice(..n.min(self.input.len()), bytes.iter().copied());
+    }
+
     /// Forgets the first `n` bytes of the input.
     pub fn consume(&mut self, n: usize) {
         if n >= self.input.len() {

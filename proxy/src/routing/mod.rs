@@ -11,6 +11,7 @@ mod builtins;
 mod cache;
 mod class;
 mod classify;
+mod connection_id;
 mod counts;
 mod dialect;
 mod effects;
@@ -29,12 +30,14 @@ mod show;
 mod structure;
 mod tables;
 mod tree;
+mod user_variable;
 mod variables;
 
 pub use balance::Balancer;
 pub use cache::{CacheStats, ClassCache};
 pub use class::{KillTarget, Reason, StatementClass, StatementKind, TableName};
 pub use classify::classify;
+pub use connection_id::with_connection_id;
 pub use counts::RouteCounts;
 pub use dialect::{ClientCharset, Dialect, ServerFamily};
 pub use effects::Effects;
@@ -45,6 +48,7 @@ pub use rules::{
     Action, Asked, Matcher, Pattern, Rule, RuleCount, RuleId, RuleSet, Rules, Verdict, Wish, covers, is_wider,
 };
 pub use scan::{Hint, Scan, scan};
+pub use user_variable::{UserVariable, literal_user_variables};
 
 /// Decides where a statement goes. `hint` is the one of its leading comment, `verdict` what
 /// [`Rules::judge`] says of it.

@@ -18,10 +18,10 @@ use crate::io::{PacketStream, StreamError};
 use crate::protocol::command::Command;
 use crate::protocol::error_code::ServerError;
 use crate::protocol::handshake::ChangeUser;
-use crate::protocol::packet::{HEADER_LEN, Header};
+use crate::protocol::packet::{HEADER_LEN, Header, put_packet};
 use crate::protocol::response;
 use crate::protocol::session_track::Wanted;
-use crate::routing::{Effects, KillTarget, StatementClass};
+use crate::routing::{Effects, KillTarget, StatementClass, literal_user_variables, with_connection_id};
 use crate::topology::Health;
 use std::rc::Rc;
 use std::task::Poll;
@@ -179,6 +179,9 @@ impl Session {
                 return self.answer(&payload).await;
             }
         }
+        if whole && class.effects.contains(Effects::CALLS_CONNECTION_ID) {
+            self.put_connection_id();
+        }
         let asks = Asks::of(&class, self.payload(), self.state.dialect.family);
         let slot = self.slot_for(&class, hint, verdict, asks);
         let schema = class.schema.clone();
@@ -186,9 +189,24 @@ impl Session {
         let repeatable = class.kind.is_repeatable();
         let released = class.effects.contains(Effects::ENDS_SESSION);
         let tracking = tracking_named(&class, self.payload());
-        self.exchange(Plan { repeatable, schema, ..plan }).await?;
+        let user_variables = match whole && class.effects.contains(Effects::SETS_USER_VARIABLES) {
+            true => literal_user_variables(&self.payload()[1..], &self.state.dialect),
+            false => None,
+        };
+        self.exchange(Plan { repeatable, schema, user_variables, ..plan }).await?;
         self.tracking_changed(&tracking).await;
         if released && self.seen.error.is_none() { Err(End::Released) } else { Ok(()) }
+    }
+
+    /// Puts the session's number into the place of CONNECTION_ID() in the statement at the front of the input.
+    pub(super) fn put_connection_id(&mut self) {
+        let payload = self.payload();
+        let (command, text) = payload.split_at(1.min(payload.len()));
+        let Some(text) = with_connection_id(text, &self.state.dialect, self.handle.id()) else { return };
+        let mut packet = Vec::new();
+        let len = HEADER_LEN + payload.len();
+        put_packet(&mut packet, 0, &[command, &text].concat());
+        self.client.replace_front(len, &packet);
     }
 
     /// COM_INIT_DB.

@@ -16,7 +16,7 @@ use crate::protocol::error_code::ServerError;
 use crate::protocol::packet::{HEADER_LEN, Header};
 use crate::protocol::reply::ReplyState;
 use crate::protocol::response;
-use crate::routing::Effects;
+use crate::routing::{Effects, UserVariable};
 use crate::topology::Gtid;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -30,6 +30,8 @@ pub(super) struct Plan {
     pub(super) effects: Effects,
     /// The schema that a successful USE enters, for servers that do not report it.
     pub(super) schema: Option<Box<[u8]>>,
+    /// The user variables that a successful SET gives these values, where it does nothing else.
+    pub(super) user_variables: Option<Vec<UserVariable>>,
     /// Whether it may run again elsewhere when its connection dies before it answered.
     pub(super) repeatable: bool,
     /// Whether it must run on this very connection, in whatever state that is: a fetch from its cursor.
@@ -53,6 +55,7 @@ impl Plan {
             shape: command.reply_shape(),
             effects: Effects::NONE,
             schema: None,
+            user_variables: None,
             repeatable: false,
             fixed: false,
             whole: true,
@@ -418,6 +421,11 @@ impl Session {
             }
             backend.has_insert_id |=
                 self.seen.gave_insert_id || plan.effects.contains(Effects::SETS_INSERT_ID);
+        }
+        let named = plan.user_variables.take().filter(|_| self.seen.error.is_none());
+        if let Some(variables) = named {
+            plan.effects = plan.effects.without(Effects::SETS_USER_VARIABLES);
+            self.state.set_user_variables(variables);
         }
         self.state.observe(plan.slot, plan.effects, &self.seen);
         self.state.observe_left(plan, &self.seen);

@@ -17,7 +17,7 @@ use crate::protocol::error_code::ServerError;
 use crate::protocol::packet::{HEADER_LEN, Header};
 use crate::protocol::prepared_statement::{Execute, long_data, set_statement_id, statement_id};
 use crate::protocol::reply::PreparedHead;
-use crate::routing::Asked;
+use crate::routing::{Asked, Effects};
 use std::rc::Rc;
 
 /// A parameter's bitmap bit, flag and types are at most this long: 65535 parameters.
@@ -36,8 +36,11 @@ impl Session {
         if !whole {
             fill_whole(&mut self.client).await?;
         }
+        let (class, hint) = self.classify(&self.payload()[1..]);
+        if class.effects.contains(Effects::CALLS_CONNECTION_ID) {
+            self.put_connection_id();
+        }
         let sql = self.payload()[1..].to_vec();
-        let (class, hint) = self.classify(&sql);
         let asks = Asks::of(&class, &sql, self.state.dialect.family);
         let verdict = self.judge(&class, &sql);
         if let Some(error) = self.refusal(&class, verdict) {

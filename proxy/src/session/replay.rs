@@ -134,6 +134,16 @@ impl Replay {
         let autocommit =
             to.autocommit.filter(|_| from.autocommit != to.autocommit && !connection.is_read_only());
         self.variables(&from.variables, &to.variables, autocommit);
+        let mut set = Vec::new();
+        let news =
+            to.user_variables.iter().filter(|(name, value)| from.user_variables.get(*name) != Some(value));
+        for (name, value) in news {
+            set.extend_from_slice(if set.is_empty() { b"SET " } else { b", " });
+            set.extend_from_slice(&[name, b"=".as_slice(), value].concat());
+        }
+        if !set.is_empty() {
+            self.push(0x03, &set);
+        }
     }
 
     fn variables(&mut self, from: &Variables, to: &Variables, autocommit: Option<bool>) {

@@ -7,10 +7,10 @@ use super::backends::Slot;
 use super::exchange::Plan;
 use super::replay::is_replayable;
 use super::walk::Observation;
-use crate::backend::{Interner, Settings};
+use crate::backend::{Interner, MEANING_OF_TEXT, Settings};
 use crate::protocol::StatusFlags;
 use crate::protocol::session_track::{Change, Changes};
-use crate::routing::{Dialect, Effects, Isolation, PinReason, ServerFamily, SessionFacts};
+use crate::routing::{Dialect, Effects, Isolation, PinReason, ServerFamily, SessionFacts, UserVariable};
 use crate::topology::Gtid;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -187,6 +187,11 @@ impl SessionState {
         if !gtid.is_empty() && self.last_write.as_ref().is_none_or(|known| known.text() != gtid) {
             self.last_write = Some(Arc::new(Gtid::new(gtid)));
         }
+    }
+
+    /// User variables were set to literals.
+    pub(super) fn set_user_variables(&mut self, variables: Vec<UserVariable>) {
+        self.change().user_variables.extend(variables);
     }
 
     /// COM_SET_OPTION was answered with OK.
@@ -379,6 +384,10 @@ impl SessionState {
             "character_set_connection" => self.must_ask("collation_connection"),
             "collation_connection" => self.unreported.retain(|n| n != name),
             _ => {}
+        }
+        let has_strings = self.settings.user_variables.values().any(|value| value.starts_with(b"'"));
+        if has_strings && MEANING_OF_TEXT.contains(&name) {
+            self.pins.irreplaceable = true; // their strings keep the character set of the time when they were set
         }
         self.change().variables.insert(name.into(), value.into());
     }
