@@ -1,0 +1,229 @@
+//! Many sessions over few connections: who waits, who gets what, and what nobody sees of the others.
+
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use integration_tests::raw::{Client, Login, Value};
+use integration_tests::{Schema, Telamon, account, cluster, new_cluster, root, wait_for, within};
+use telamon_bench::lab::Cluster;
+
+const SOON: Duration = Duration::from_secs(10);
+
+/// A Telamon with this `[pool]`.
+fn pooled(pool: &str) -> Telamon {
+    Telamon::start(&format!("[pool]\n{pool}\n"))
+}
+
+/// A cluster whose servers' global settings this file's tests may change, one at a time.
+fn own_cluster() -> MutexGuard<'static, Cluster> {
+    static CLUSTER: OnceLock<Mutex<Cluster>> = OnceLock::new();
+    CLUSTER.get_or_init(|| Mutex::new(new_cluster())).lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn global_status(cluster: &Cluster, name: &str) -> u32 {
+    let ask =
+        format!("SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = '{name}'");
+    cluster.servers().iter().map(|server| root(server).query(&ask).number::<u32>()).max().unwrap_or(0)
+}
+
+#[test]
+fn a_client_idle_for_longer_than_the_servers_wait_timeout_sees_no_error() {
+    let cluster = own_cluster();
+    for server in cluster.servers() {
+        root(server).query("SET GLOBAL wait_timeout = 1").expect_ok();
+    }
+    let telamon = Telamon::in_front_of(&cluster, "");
+    let schema = Schema::on(&cluster);
+    schema.run(&["CREATE TABLE t (id INT)"]);
+    let mut client = telamon.connect(&schema.login());
+    for _ in 0..2 {
+        client.query("SET NAMES latin1").expect_ok();
+        client.query("INSERT INTO t VALUES (1)").expect_ok();
+        client.query("SELECT COUNT(*) FROM t").expect_ok();
+        thread::sleep(Duration::from_millis(2500)); // the idleness itself
+    }
+    assert_eq!(client.query("SELECT COUNT(*) FROM t").text(), "2");
+    assert_eq!(client.query("SELECT @@character_set_client").text(), "latin1");
+    for server in cluster.servers() {
+        root(server).query("SET GLOBAL wait_timeout = 28800").expect_ok();
+    }
+}
+
+#[test]
+fn more_clients_than_connections_are_all_served_and_the_limit_holds() {
+    account(cluster(), "crowd");
+    let telamon = Telamon::start(
+        "[[users]]\nname = \"crowd\"\npassword = \"crowd\"\n[pool]\nmax_connections = 4\nwait_ms = 60000\n",
+    );
+    let schema = Schema::new();
+    schema.run(&["CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, client INT)"]);
+    let login = Login { schema: Some(schema.name.clone()), ..Login::new("crowd", "crowd") };
+    let work = |mut client: Client, number: usize| {
+        for _ in 0..10 {
+            client.query("BEGIN").expect_ok();
+            client.query(&format!("INSERT INTO t (client) VALUES ({number})")).expect_ok();
+            client.query("COMMIT").expect_ok();
+            client.query("SELECT COUNT(*) FROM t").expect_ok();
+        }
+        let own = client.query(&format!("SELECT COUNT(*) FROM t WHERE client = {number}")).text();
+        assert_eq!(own, "10", "its own writes");
+    };
+    let count = "SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'crowd'";
+    let most = thread::scope(|scope| {
+        let workers: Vec<_> = (0..40)
+            .map(|number| {
+                let client = telamon.connect(&login);
+                scope.spawn(move || work(client, number))
+            })
+            .collect();
+        let mut watches: Vec<_> = cluster().servers().iter().map(root).collect();
+        let mut most = 0;
+        while workers.iter().any(|worker| !worker.is_finished()) {
+            let now = watches.iter_mut().map(|watch| watch.query(count).number::<u32>()).max();
+            most = most.max(now.unwrap_or(0));
+        }
+        workers.into_iter().for_each(|worker| worker.join().expect("it was served"));
+        most
+    });
+    assert!((1..=4).contains(&most), "{most} connections to one server");
+}
+
+#[test]
+fn prepared_statements_on_the_servers_stay_bounded() {
+    let cluster = own_cluster();
+    let telamon = Telamon::in_front_of(&cluster, "[pool]\nmax_connections = 2\nprepared_statements = 5\n");
+    let schema = Schema::on(&cluster);
+    schema.run(&["CREATE TABLE t (id INT)"]);
+    let mut sessions: Vec<_> = (0..20).map(|_| telamon.connect(&schema.login())).collect();
+    for round in 0..20_i64 {
+        for (at, client) in sessions.iter_mut().enumerate() {
+            let sql = match round % 2 {
+                0 => format!("SELECT COUNT(*), {}, ? FROM t", at % 7),
+                _ => "INSERT INTO t VALUES (?)".to_owned(),
+            };
+            let id = client.prepare(&sql);
+            client.execute(id, &[Value::Number(round)]).expect_ok();
+            if at % 2 == 0 {
+                client.close_statement(id);
+            }
+        }
+    }
+    let prepared = global_status(&cluster, "PREPARED_STMT_COUNT");
+    // Two connections with five each; the close of a sixth goes out with whatever is written next.
+    assert!((1..=12).contains(&prepared), "{prepared} statements on one server");
+    let shared = sessions[1].prepare("SELECT COUNT(*), 1, ? FROM t");
+    assert_eq!(sessions[1].execute(shared, &[Value::Number(0)]).packets[0].payload, [3]);
+}
+
+#[test]
+fn nothing_of_one_session_is_seen_by_the_next_on_its_connection() {
+    let telamon = pooled("max_connections = 1");
+    let schema = Schema::new();
+    schema.run(&["CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, v INT)", "CREATE TABLE u (id INT)"]);
+    let traces = [
+        "SET SESSION sql_mode = 'ANSI_QUOTES', SESSION lock_wait_timeout = 7",
+        "SET NAMES latin1",
+        "SET @literal = 5",
+        "SET @computed = (SELECT 6)",
+        "SELECT @inside := 7",
+        "CREATE TEMPORARY TABLE u (other INT)",
+        "INSERT INTO t (v) VALUES (1), (2)",
+        "PREPARE p FROM 'SELECT 1'",
+        "SELECT GET_LOCK('pool.test', 0)",
+        "USE whoami",
+        "SELECT missing FROM t",
+    ];
+    let fresh = |client: &mut Client| {
+        let asked = "SELECT @@sql_mode, @@lock_wait_timeout, @@character_set_client, @literal, @computed, @inside, \
+                     DATABASE()";
+        let rows = (client.query(asked).rows(), client.query("SELECT LAST_INSERT_ID()").rows());
+        let warnings = client.query("SHOW WARNINGS").rows();
+        (rows, warnings, client.query("SELECT * FROM u").error(), client.query("EXECUTE p").code())
+    };
+    let expected = fresh(&mut schema.direct());
+    for kept in [false, true] {
+        for trace in traces {
+            let mut before = telamon.connect(&schema.login());
+            let _ = before.query(trace);
+            // A session that goes on may keep its connection, but not what it left on another's.
+            let before = kept.then_some(before);
+            let undone = ["TEMPORARY", "@inside", "@computed", "PREPARE", "GET_LOCK"];
+            if kept && undone.iter().any(|word| trace.contains(word)) {
+                continue;
+            }
+            let mut next = telamon.connect(&schema.login());
+            assert_eq!(fresh(&mut next), expected, "after {trace}, kept: {kept}");
+            drop(before);
+        }
+    }
+}
+
+#[test]
+fn connection_id_is_one_number_and_kill_means_it() {
+    let telamon = pooled("max_connections = 3");
+    let mut client = telamon.connect(&Login::default());
+    let id = client.greeting.connection_id;
+    assert_eq!(client.query("SELECT CONNECTION_ID()").number::<u32>(), id);
+    assert_eq!(
+        client.query("SELECT 1, connection_id() + 0 AS x FROM whoami.t").rows()[0][1],
+        Some(id.to_string())
+    );
+    let statement = client.prepare("SELECT CONNECTION_ID()");
+    let row = client.execute(statement, &[]).packets[3].payload.clone();
+    assert_eq!(row[2..6], id.to_le_bytes());
+    let sleeper = thread::spawn(move || (client.query("SELECT SLEEP(30)").error(), client));
+    let mut killer = telamon.connect(&Login::default());
+    let running = "SELECT COUNT(*) FROM information_schema.processlist WHERE info = 'SELECT SLEEP(30)'";
+    let mut watches: Vec<_> = cluster().servers().iter().map(root).collect();
+    wait_for("the statement runs", SOON, || {
+        watches.iter_mut().any(|watch| watch.query(running).number::<u32>() == 1).then_some(())
+    });
+    killer.query(&format!("KILL QUERY {id}")).expect_ok();
+    let (_, mut client) = within("the killed statement", SOON, || sleeper.join().expect("it does not panic"));
+    assert_eq!(client.query("SELECT 2").text(), "2", "the session goes on");
+}
+
+#[test]
+fn who_waits_in_vain_is_told_and_can_go_on() {
+    let telamon = pooled("max_connections = 1\nwait_ms = 300");
+    let mut holder = telamon.connect(&Login::default());
+    let mut other = telamon.connect(&Login::default());
+    holder.query("BEGIN").expect_ok();
+    let error = within("the wait", SOON, || other.query("DO 1")).error().expect("there is no connection");
+    assert_eq!((error.code, error.sql_state.as_str()), (1040, "08004"));
+    assert!(error.message.contains("pool.max_connections") && error.message.contains("primary"), "{error}");
+    holder.query("COMMIT").expect_ok();
+    other.query("DO 1").expect_ok();
+}
+
+#[test]
+fn warnings_wait_for_their_session_as_long_as_nobody_starves() {
+    let telamon = pooled("max_connections = 1\nwait_ms = 1000");
+    let schema = Schema::new();
+    schema.run(&["CREATE TABLE t (id INT)"]);
+    let mut warned = telamon.connect(&schema.login());
+    let mut other = telamon.connect(&schema.login());
+    warned.query("INSERT IGNORE INTO t VALUES ('x')").expect_ok();
+    assert_eq!(warned.query("SHOW COUNT(*) WARNINGS").text(), "1");
+    other.query("INSERT INTO t VALUES (1)").expect_ok(); // after half of its time
+    let lost = warned.query("SHOW WARNINGS").error().expect("they are gone");
+    assert!(lost.code == 1105 && lost.message.contains("pool.max_connections"), "{lost}");
+    warned.query("INSERT INTO t VALUES (2)").expect_ok();
+    assert_eq!(warned.query("SHOW WARNINGS").rows().len(), 0);
+}
+
+#[test]
+fn in_session_mode_each_session_has_its_own_connection() {
+    account(cluster(), "owner");
+    let telamon = Telamon::start(
+        "[[users]]\nname = \"owner\"\npassword = \"owner\"\n[pool]\nmode = \"session\"\nmax_connections = 10\n",
+    );
+    let mut clients: Vec<_> = (0..5).map(|_| telamon.connect(&Login::new("owner", "owner"))).collect();
+    clients.iter_mut().for_each(|client| drop(client.query("DO 1")));
+    let count = "SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'owner'";
+    let mut primary = root(cluster().primary());
+    assert_eq!(primary.query(count).text(), "5");
+    clients.clear();
+    wait_for("they end with their sessions", SOON, || (primary.query(count).text() == "0").then_some(()));
+}
