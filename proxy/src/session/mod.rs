@@ -6,6 +6,7 @@
 mod answer;
 mod asks;
 mod backends;
+mod bring;
 mod command_phase;
 mod connection_phase;
 mod context;
