@@ -23,6 +23,7 @@ mod scan;
 mod set;
 mod show;
 mod structure;
+mod swar;
 mod tree;
 mod variables;
 

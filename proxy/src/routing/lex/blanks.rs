@@ -1,7 +1,7 @@
 //! What stands between tokens: blanks, comments of every kind, and executable comments by server family and version.
 
-use super::{Lexer, is_blank};
-use super::super::dialect::ServerFamily;
+use super::{Lexer, is_blank, starts_line_comment};
+use crate::routing::dialect::ServerFamily;
 
 impl Lexer<'_> {
     /// Skips blanks and comments; false for a comment that does not end or cannot be judged.
@@ -11,7 +11,7 @@ impl Lexer<'_> {
             match byte {
                 _ if is_blank(byte) => self.pos += 1,
                 b'#' => self.skip_line(),
-                b'-' if self.at_dash_comment() => self.skip_line(),
+                b'-' if starts_line_comment(&self.sql[self.pos..]) => self.skip_line(),
                 b'/' if self.byte(self.pos + 1) == Some(b'*') => match self.skip_comment() {
                     Comment::Skipped => {}
                     Comment::Hint => return true,
@@ -25,12 +25,6 @@ impl Lexer<'_> {
             }
         }
         true
-    }
-
-    /// `--` counts as a comment only before a blank, a control character or the end.
-    fn at_dash_comment(&self) -> bool {
-        self.byte(self.pos + 1) == Some(b'-')
-            && self.byte(self.pos + 2).is_none_or(|byte| byte <= b' ' || byte == 0x7f)
     }
 
     fn skip_line(&mut self) {

@@ -1,6 +1,6 @@
 //! Numbers, and the names that begin like one.
 
-use super::{Kind, Lexer};
+use super::{Kind, Lexer, is_word_byte, swar};
 
 impl Lexer<'_> {
     fn skip_digits(&mut self) {
@@ -12,6 +12,11 @@ impl Lexer<'_> {
     /// A token that starts with a digit: a number, or a name like `1a`.
     pub(super) fn number(&mut self) -> Kind {
         let start = self.pos;
+        let digits = swar::bytes_before(swar::not_of_number(swar::eight_at(self.sql, start)));
+        if digits < 8 && !self.byte(start + digits).is_some_and(|byte| byte == b'.' || is_word_byte(byte)) {
+            self.pos += digits;
+            return Kind::Number;
+        }
         self.skip_word();
         let run = &self.sql[start..self.pos];
         let digits = run.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -28,7 +33,7 @@ impl Lexer<'_> {
             }
             (_, [b'0', b'x', hex @ ..]) if hex.iter().all(u8::is_ascii_hexdigit) => Kind::Number,
             (_, [b'0', b'b', bits @ ..]) if bits.iter().all(|bit| matches!(bit, b'0' | b'1')) => Kind::Number,
-            _ => Kind::Word,
+            _ => self.word_from(start),
         }
     }
 
