@@ -160,6 +160,9 @@ mod tests {
     #[test]
     fn a_literal_that_counts_does_not_merge_with_its_neighbour() {
         assert_ne!(key("KILL 5, 6"), key("KILL 5, 7"));
+        assert_ne!(key("SET a = 1, 2"), key("SET a = 1"));
+        assert_ne!(key("SET a = (1), (2)"), key("SET a = (1)"));
+        assert_eq!(key("SET a = 1; SELECT 1, 2"), key("SET a = 2; SELECT 1"));
         assert_ne!(key("SET a = 1, autocommit = 1, 0"), key("SET a = 1, autocommit = 0, 0"));
     }
 

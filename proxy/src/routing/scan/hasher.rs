@@ -4,6 +4,7 @@
 
 use super::super::lex::{Kind, Token};
 use super::super::swar;
+use super::any_of;
 
 const PUBLIC_FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -63,6 +64,8 @@ pub(super) struct Hasher {
     /// The row being read is not the first of its list.
     further_row: bool,
     at_start: bool,
+    /// Lists count as one: not in a SET, where a comma begins the next assignment.
+    merges: bool,
     after_word: bool,
     exact: Exact,
 }
@@ -78,6 +81,7 @@ impl Hasher {
             before_row_comma: state,
             further_row: false,
             at_start: true,
+            merges: true,
             after_word: false,
             exact: Exact::No,
         }
@@ -133,6 +137,7 @@ impl Hasher {
             Kind::Semicolon => {
                 self.operator(token);
                 self.at_start = true;
+                self.merges = true;
                 self.exact = Exact::No;
             }
             Kind::Bad => {
@@ -150,13 +155,20 @@ impl Hasher {
             self.absorb(swar::fold_word(swar::eight_at(chunk, 0)));
         }
         self.absorb(swar::fold_word(token.tail));
-        if self.at_start && is_exact_statement(text) {
-            self.exact = Exact::Statement;
+        if self.at_start && matches!(text.len(), 3 | 4) {
+            self.first_word(text);
         } else {
             self.note_name(text);
         }
         self.at_start = false;
         self.after_word = true;
+    }
+
+    fn first_word(&mut self, text: &[u8]) {
+        if any_of(text, &["KILL", "USE"]) {
+            self.exact = Exact::Statement;
+        }
+        self.merges = !any_of(text, &["SET"]);
     }
 
     /// Names and variables count byte for byte; they may be `autocommit`.
@@ -256,6 +268,7 @@ impl Hasher {
         self.after_word = false;
         let before = self.state;
         self.list = match self.list {
+            _ if !self.merges => List::Outside,
             List::Literal => List::Comma,
             List::RowLiteral => List::RowComma,
             List::Row => List::CommaAfterRow,
@@ -293,16 +306,6 @@ impl Hasher {
             }
         }
         self.absorb(u64::from(b')'));
-    }
-}
-
-/// Whether the statement that begins with this word counts byte for byte.
-#[inline]
-fn is_exact_statement(word: &[u8]) -> bool {
-    match word.len() {
-        3 => word.eq_ignore_ascii_case(b"USE"),
-        4 => word.eq_ignore_ascii_case(b"KILL"),
-        _ => false,
     }
 }
 
