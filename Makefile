@@ -4,7 +4,7 @@ PROFILE ?= release
 CARGO ?= cargo
 
 .DEFAULT_GOAL := build
-.PHONY: build test demo bench lint deny check-docker help toolchain
+.PHONY: build test demo bench fuzz lint deny check-docker help toolchain
 
 build: toolchain ## build telamon and telamon-bench (the default)
 	$(CARGO) build --locked --profile $(PROFILE) --bins
@@ -20,6 +20,10 @@ demo: toolchain ## a throw-away cluster, Telamon on 127.0.0.1:1234, reads and wr
 
 bench: toolchain ## the micro benchmarks (criterion); against HAProxy: proxy/benches/throughput.sh
 	$(CARGO) bench --locked --workspace
+
+fuzz: toolchain ## look for texts that the router gets wrong, FUZZ_SECONDS long (60)
+	tests/install.sh fuzz
+	proxy/fuzz/run.sh
 
 lint: toolchain ## format, clippy, documentation and shell scripts
 	tests/run.sh lint

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what a purpose needs and this machine lacks, by apt-get. `install.sh test|demo|docker|bench`
+# Installs what a purpose needs and this machine lacks, by apt-get. `install.sh test|demo|fuzz|docker|bench`
 #
 # Elsewhere than on Debian and Ubuntu, or without root, it says what to install. Only `demo` goes on without it: it
 # has a cluster of its own.
@@ -7,14 +7,15 @@ set -euo pipefail
 
 # What a command or Python module comes with: `command package`.
 case ${1:-} in
-  test) needs='cc:gcc mariadbd:mariadb-server mariadb:mariadb-client sysbench:sysbench shellcheck:shellcheck
+  test) needs='cc:gcc c++:g++ mariadbd:mariadb-server mariadb:mariadb-client sysbench:sysbench shellcheck:shellcheck
       setpriv:util-linux python3:python3 pymysql.py:python3-pymysql yaml.py:python3-yaml' ;;
   demo) needs='cc:gcc mariadbd:mariadb-server' ;;
+  fuzz) needs='cc:gcc c++:g++' ;;
   docker) needs='mariadbd:mariadb-server mariadb:mariadb-client setpriv:util-linux python3:python3 yaml.py:python3-yaml' ;;
   bench) needs='mariadbd:mariadb-server mariadb:mariadb-client sysbench:sysbench haproxy:haproxy setpriv:util-linux
       python3:python3' ;;
   *)
-    echo "usage: $0 test|demo|docker|bench" >&2
+    echo "usage: $0 test|demo|fuzz|docker|bench" >&2
     exit 2
     ;;
 esac

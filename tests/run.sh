@@ -87,6 +87,8 @@ tests() {
   # By cargo's own runner: a process for each theme, so that its tests share one cluster of servers.
   stage 'integration tests' cargo test --locked --package integration-tests --no-fail-fast
   stage 'docker scripts' docker/check.sh
+  # Alone: it takes a core, and tests that wait for servers want theirs.
+  stage 'fuzzing' proxy/fuzz/run.sh
 }
 
 lint

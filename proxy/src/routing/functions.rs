@@ -51,6 +51,17 @@ static NO_BLANK: &[&str] = &[
     "VAR_SAMP",
 ];
 
+/// Part of MariaDB's grammar only with arguments; without any they call a stored function.
+static NOT_EMPTY_IN_MARIADB: &[&str] = &[
+    "GEOMETRYCOLLECTION",
+    "LINESTRING",
+    "MULTILINESTRING",
+    "MULTIPOINT",
+    "MULTIPOLYGON",
+    "POINT",
+    "POLYGON",
+];
+
 /// What a call means for the statement's class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Call {
@@ -80,9 +91,10 @@ pub(super) fn called(name: &[u8], spaced: bool, empty: bool, dialect: &Dialect) 
     if let Some(call) = special(name, empty, dialect) {
         return call;
     }
-    if is_harmless(name, dialect)
-        && !(spaced && !dialect.ignore_space && NO_BLANK.binary_search(&name).is_ok())
-    {
+    let stored_by_blank = spaced && !dialect.ignore_space && NO_BLANK.binary_search(&name).is_ok();
+    let stored_by_emptiness =
+        empty && dialect.family == ServerFamily::MariaDb && NOT_EMPTY_IN_MARIADB.binary_search(&name).is_ok();
+    if is_harmless(name, dialect) && !stored_by_blank && !stored_by_emptiness {
         return HARMLESS_CALL;
     }
     UNKNOWN_FUNCTION
@@ -142,6 +154,7 @@ mod tests {
     #[test]
     fn the_table_is_sorted() {
         assert!(NO_BLANK.is_sorted_by(|one, other| one < other));
+        assert!(NOT_EMPTY_IN_MARIADB.is_sorted_by(|one, other| one < other));
     }
 
     #[test]
@@ -168,6 +181,12 @@ mod tests {
         assert_eq!(kind("NVL", &mariadb), StatementKind::Read);
         assert_eq!(kind("NVL", &mysql), StatementKind::Write);
         assert_eq!(kind("PASSWORD", &mysql), StatementKind::Write);
+        assert_eq!(kind("MD5", &Dialect::from_server_version("9.5.0")), StatementKind::Read);
+        assert_eq!(kind("MD5", &Dialect::from_server_version("9.6.0")), StatementKind::Write);
+        assert_eq!(kind("MBREQUAL", &mysql), StatementKind::Write);
+        assert_eq!(kind("JSON_SCHEMA_VALID", &mariadb), StatementKind::Write);
+        assert_eq!(kind("POINT", &mariadb), StatementKind::Write);
+        assert_eq!(called(b"POINT", false, false, &mariadb).kind, StatementKind::Read);
         assert_eq!(kind("my_func", &mysql), StatementKind::Write);
         assert_eq!(kind(&"a".repeat(100), &mysql), StatementKind::Write);
         assert_eq!(kind("GËT_LOCK", &mysql), StatementKind::Write);

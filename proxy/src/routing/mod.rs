@@ -28,6 +28,7 @@ mod scan;
 mod set;
 mod show;
 mod structure;
+mod swar;
 mod tables;
 mod tree;
 mod user_variable;

@@ -5,8 +5,11 @@
 //! secret seed, with what else can change the class: blanks before a parenthesis (`COUNT (`), the value
 //! given to autocommit, the number of a KILL, the exact schema of a USE.
 
+mod hasher;
+
 use super::dialect::Dialect;
-use super::lex::{Kind, Lexer, Token, is_blank};
+use super::lex::{Lexer, is_blank, starts_line_comment};
+use hasher::Hasher;
 
 /// What the leading comment asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -38,9 +41,9 @@ pub(super) fn scan_with_seed(sql: &[u8], dialect: &Dialect, seed: u64) -> Scan {
     let mut lexer = Lexer::new(sql, dialect);
     let mut hasher = Hasher::new(seed, dialect.bits());
     while let Some(token) = lexer.next_token() {
-        hasher.token(&token);
+        hasher.token(&token, sql);
     }
-    Scan { fingerprint: hasher.state.fingerprint(), hint: leading_hint(sql), key: hasher.state.keyed }
+    Scan { fingerprint: hasher.fingerprint(), hint: leading_hint(sql), key: hasher.key() }
 }
 
 /// The hint among the comments that stand before anything else.
@@ -48,7 +51,13 @@ pub(super) fn leading_hint(sql: &[u8]) -> Option<Hint> {
     let mut rest = sql;
     loop {
         let blanks = rest.iter().take_while(|byte| is_blank(**byte)).count();
-        rest = rest[blanks..].strip_prefix(b"/*")?;
+        rest = &rest[blanks..];
+        if starts_line_comment(rest) {
+            let line = rest.iter().position(|byte| *byte == b'\n')?;
+            rest = &rest[line..];
+            continue;
+        }
+        rest = rest.strip_prefix(b"/*")?;
         let length = rest.windows(2).position(|pair| pair == b"*/")?;
         match rest[..length].trim_ascii() {
             word if any_of(word, &["master", "primary"]) => return Some(Hint::Primary),
@@ -61,278 +70,6 @@ pub(super) fn leading_hint(sql: &[u8]) -> Option<Hint> {
 
 fn any_of(word: &[u8], names: &[&str]) -> bool {
     names.iter().any(|name| word.eq_ignore_ascii_case(name.as_bytes()))
-}
-
-/// The two running hashes.
-#[derive(Clone, Copy)]
-struct State {
-    public: u64,
-    keyed: u64,
-}
-
-const PUBLIC_FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-
-impl State {
-    fn fingerprint(self) -> u64 {
-        let mixed = (self.public ^ (self.public >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
-        mixed ^ (mixed >> 32)
-    }
-}
-
-/// Where the pass stands in a list of literals, or of rows of them.
-#[derive(Clone, Copy, PartialEq)]
-enum List {
-    Outside,
-    /// Behind a literal: another one after a comma adds nothing.
-    Literal,
-    Comma,
-    /// Behind the `(` that may open a row.
-    RowOpen,
-    RowLiteral,
-    RowComma,
-    /// Behind a row of literals: another one after a comma adds nothing.
-    Row,
-    CommaAfterRow,
-}
-
-/// What the next literal or name means for the key, beyond being one.
-#[derive(Clone, Copy, PartialEq)]
-enum Exact {
-    No,
-    /// Behind `autocommit`, for so many tokens more.
-    Autocommit(u8),
-    /// In a KILL or USE: everything.
-    Statement,
-}
-
-struct Hasher {
-    state: State,
-    factor: u64,
-    list: List,
-    /// The state before the comma between two literals, and between two rows.
-    before_comma: State,
-    before_row_comma: State,
-    /// The row being read is not the first of its list.
-    further_row: bool,
-    at_start: bool,
-    after_word: bool,
-    exact: Exact,
-}
-
-impl Hasher {
-    fn new(seed: u64, dialect: u64) -> Self {
-        let state = State { public: 0, keyed: seed ^ dialect.wrapping_mul(PUBLIC_FACTOR) };
-        Self {
-            state,
-            factor: (seed.rotate_left(32) ^ 0xa076_1d64_78bd_642f) | 1,
-            list: List::Outside,
-            before_comma: state,
-            before_row_comma: state,
-            further_row: false,
-            at_start: true,
-            after_word: false,
-            exact: Exact::No,
-        }
-    }
-
-    #[inline]
-    fn absorb(&mut self, value: u64) {
-        self.state.public = (self.state.public.rotate_left(23) ^ value).wrapping_mul(PUBLIC_FACTOR);
-        self.absorb_keyed(value);
-    }
-
-    #[inline]
-    fn absorb_keyed(&mut self, value: u64) {
-        let wide = u128::from(self.state.keyed ^ value).wrapping_mul(u128::from(self.factor));
-        #[expect(clippy::cast_possible_truncation, reason = "the fold takes both halves")]
-        let folded = (wide as u64) ^ ((wide >> 64) as u64);
-        self.state.keyed = folded.wrapping_add(value.rotate_left(17));
-    }
-
-    #[inline]
-    fn token(&mut self, token: &Token<'_>) {
-        match token.kind {
-            kind if kind.is_literal() => self.literal(token),
-            Kind::Word => self.word(token),
-            Kind::NameAfterDot => {
-                self.word(token);
-                self.absorb_keyed(1);
-            }
-            Kind::UserVariable => {
-                self.other(token);
-                self.absorb_keyed(u64::from(token.spaced));
-            }
-            Kind::Open => self.open(token),
-            Kind::Close => self.close(),
-            Kind::Comma => self.comma(),
-            Kind::Semicolon => {
-                self.other(token);
-                self.at_start = true;
-                self.exact = Exact::No;
-            }
-            _ => self.other(token),
-        }
-    }
-
-    fn word(&mut self, token: &Token<'_>) {
-        let text = token.text;
-        self.list = List::Outside;
-        self.absorb(text.len() as u64);
-        let mut chunks = text.chunks_exact(8);
-        for chunk in &mut chunks {
-            let value = u64::from_le_bytes(chunk.try_into().expect("chunks of 8"));
-            self.absorb(lower_case(value));
-        }
-        if !chunks.remainder().is_empty() {
-            self.absorb(lower_case(partial(chunks.remainder())));
-        }
-        if self.at_start && any_of(text, &["KILL", "USE"]) {
-            self.exact = Exact::Statement;
-        } else {
-            self.note_name(text);
-        }
-        self.at_start = false;
-        self.after_word = true;
-    }
-
-    /// Names count byte for byte; a name may be `autocommit`.
-    fn other(&mut self, token: &Token<'_>) {
-        self.list = List::Outside;
-        self.after_word = false;
-        self.absorb((token.kind as u64) << 32 | token.text.len() as u64 & 0xffff_ffff);
-        self.bytes(token.text);
-        self.note_name(token.text);
-        self.at_start = false;
-    }
-
-    fn bytes(&mut self, text: &[u8]) {
-        let mut chunks = text.chunks_exact(8);
-        for chunk in &mut chunks {
-            self.absorb(u64::from_le_bytes(chunk.try_into().expect("chunks of 8")));
-        }
-        if !chunks.remainder().is_empty() {
-            self.absorb(partial(chunks.remainder()));
-        }
-    }
-
-    fn keyed_bytes(&mut self, text: &[u8]) {
-        self.absorb_keyed(text.len() as u64);
-        for chunk in text.chunks(8) {
-            self.absorb_keyed(partial(chunk));
-        }
-    }
-
-    fn note_name(&mut self, text: &[u8]) {
-        match self.exact {
-            Exact::Statement => self.keyed_bytes(text),
-            _ if is_autocommit(text) => self.exact = Exact::Autocommit(2),
-            Exact::Autocommit(left) if left > 0 => self.exact = Exact::Autocommit(left - 1),
-            _ => self.exact = Exact::No,
-        }
-    }
-
-    fn literal(&mut self, token: &Token<'_>) {
-        self.after_word = false;
-        self.at_start = false;
-        if self.exact != Exact::No {
-            self.keyed_bytes(token.text);
-            if self.exact != Exact::Statement {
-                self.exact = Exact::No;
-            }
-        }
-        self.list = match self.list {
-            List::Comma => {
-                self.state = self.before_comma;
-                self.list = List::Literal;
-                return;
-            }
-            List::RowComma => {
-                self.state = self.before_comma;
-                self.list = List::RowLiteral;
-                return;
-            }
-            List::RowOpen => List::RowLiteral,
-            _ => List::Literal,
-        };
-        self.absorb(u64::from(b'?'));
-    }
-
-    fn comma(&mut self) {
-        self.after_word = false;
-        let before = self.state;
-        self.list = match self.list {
-            List::Literal => List::Comma,
-            List::RowLiteral => List::RowComma,
-            List::Row => List::CommaAfterRow,
-            _ => List::Outside,
-        };
-        match self.list {
-            List::CommaAfterRow => self.before_row_comma = before,
-            _ => self.before_comma = before,
-        }
-        self.absorb(u64::from(b','));
-    }
-
-    fn open(&mut self, token: &Token<'_>) {
-        self.further_row = self.list == List::CommaAfterRow;
-        self.list = List::RowOpen;
-        self.absorb(u64::from(b'('));
-        if self.after_word && token.spaced {
-            self.absorb_keyed(u64::from(b' '));
-        }
-        self.after_word = false;
-    }
-
-    fn close(&mut self) {
-        self.after_word = false;
-        self.at_start = false;
-        if self.list != List::RowLiteral {
-            self.list = List::Outside;
-        } else {
-            self.list = List::Row;
-            if self.further_row {
-                self.state = self.before_row_comma;
-                return;
-            }
-        }
-        self.absorb(u64::from(b')'));
-    }
-}
-
-fn is_autocommit(text: &[u8]) -> bool {
-    const NAME: &[u8] = b"autocommit";
-    match text.len() {
-        10 => text.eq_ignore_ascii_case(NAME),
-        12 if text[0] == b'@' => text[2..].eq_ignore_ascii_case(NAME),
-        12 => text[1..11].eq_ignore_ascii_case(NAME),
-        14 => text[3..13].eq_ignore_ascii_case(NAME),
-        _ => false,
-    }
-}
-
-/// One to eight bytes as a number that differs for any two of the same length: by reads that overlap,
-/// not by a copy of their length.
-#[inline]
-fn partial(bytes: &[u8]) -> u64 {
-    let length = bytes.len();
-    if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
-        u64::from(u32::from_le_bytes(*first)) | u64::from(u32::from_le_bytes(*last)) << 32
-    } else if length > 0 {
-        u64::from(bytes[0]) | u64::from(bytes[length / 2]) << 8 | u64::from(bytes[length - 1]) << 16
-    } else {
-        0
-    }
-}
-
-/// Eight bytes with ASCII's upper case made lower, all at once.
-#[inline]
-fn lower_case(bytes: u64) -> u64 {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    let low = bytes & (0x7f * ONES);
-    let at_least_a = low + ((0x80 - b'A' as u64) * ONES);
-    let above_z = low + ((0x80 - b'Z' as u64 - 1) * ONES);
-    let upper = (at_least_a ^ above_z) & !bytes & (0x80 * ONES);
-    bytes | (upper >> 2)
 }
 
 #[cfg(test)]
@@ -396,12 +133,48 @@ mod tests {
     }
 
     #[test]
+    fn what_a_word_or_name_ends_with_counts_at_every_length() {
+        let kinds: [fn(&str) -> String; 4] = [
+            str::to_owned,
+            |name| format!("`{name}`"),
+            |name| format!("@{name}"),
+            |name| format!("@@{name}"),
+        ];
+        let mut keys = std::collections::HashSet::new();
+        let mut texts = 0;
+        for spell in kinds {
+            for length in 1..40 {
+                let name = "abcdefgh".repeat(5)[..length].to_owned();
+                for sql in
+                    [name.clone() + "x", name.clone() + "y", name[1..].to_owned() + " x", name + " . x"]
+                {
+                    keys.insert(key(&spell(&sql)));
+                    texts += 1;
+                }
+            }
+        }
+        assert_eq!(keys.len(), texts);
+        assert_eq!(key("SELECT abcdefghij, ABCDEFGH"), key("select ABCDEFGHIJ,abcdefgh"));
+    }
+
+    #[test]
+    fn a_literal_that_counts_does_not_merge_with_its_neighbour() {
+        assert_ne!(key("KILL 5, 6"), key("KILL 5, 7"));
+        assert_ne!(key("SET a = 1, 2"), key("SET a = 1"));
+        assert_ne!(key("SET a = (1), (2)"), key("SET a = (1)"));
+        assert_eq!(key("SET a = 1; SELECT 1, 2"), key("SET a = 2; SELECT 1"));
+        assert_ne!(key("SET a = 1, autocommit = 1, 0"), key("SET a = 1, autocommit = 0, 0"));
+    }
+
+    #[test]
     fn hints_are_read_from_leading_comments_only() {
         let hint = |sql: &str| leading_hint(sql.as_bytes());
         assert_eq!(hint("/*master*/ SELECT 1"), Some(Hint::Primary));
         assert_eq!(hint("  /* Primary */SELECT 1"), Some(Hint::Primary));
         assert_eq!(hint("/*\tSLAVE */ SELECT 1"), Some(Hint::Replica));
         assert_eq!(hint("/* app */ /*replica*/ SELECT 1"), Some(Hint::Replica));
+        assert_eq!(hint("-- app.py:12\n/*replica*/ SELECT 1"), Some(Hint::Replica));
+        assert_eq!(hint("# a\n#b\n --\t/*primary*/\n /*slave*/ SELECT 1"), Some(Hint::Replica));
         for none in [
             "SELECT /*master*/ 1",
             "/*!master*/",
@@ -410,16 +183,13 @@ mod tests {
             "",
             "/*",
             "'/*master*/'",
+            "--/*master*/ SELECT 1",
+            "-- /*master*/ SELECT 1",
+            "# /*master*/",
+            "-- x",
+            "--5\n/*master*/",
         ] {
             assert_eq!(hint(none), None, "{none}");
-        }
-    }
-
-    #[test]
-    fn lower_case_changes_letters_only() {
-        for byte in 0..=255_u8 {
-            let value = u64::from_le_bytes([byte; 8]);
-            assert_eq!(lower_case(value).to_le_bytes(), [byte.to_ascii_lowercase(); 8], "{byte}");
         }
     }
 }

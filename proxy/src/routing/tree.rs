@@ -41,11 +41,15 @@ pub(super) fn judge(sql: &[u8], shape: Shape, dialect: &Dialect) -> Verdict {
         && shape.tokens <= MAX_TOKENS
         && shape.operators <= MAX_OPERATORS
         && shape.deepest <= MAX_NESTING;
-    let Some(text) = std::str::from_utf8(sql).ok().filter(|_| shallow) else { return Verdict::default() };
+    if !shallow {
+        return Verdict::default();
+    }
+    // Bytes that are no UTF-8 stand in strings only: elsewhere the scan has made a write of the text.
+    let text = String::from_utf8_lossy(sql);
     let mysql = MySqlDialect {};
     let parsed = Parser::new(&mysql)
         .with_options(ParserOptions::new().with_unescape(false))
-        .try_with_sql(text)
+        .try_with_sql(&text)
         .and_then(|mut parser| parser.parse_statements());
     let Ok(statements) = parsed else { return Verdict::default() };
     let mut walk = Walk { dialect, tables: Vec::new() };
