@@ -9,8 +9,11 @@
 # before, so that what else the machine does falls on all alike; ratios are taken within a round. Everything runs on
 # loopback, on free ports, and is ended by its pid.
 #
+# "telamon" shares CONNECTIONS connections among its clients (pool.mode = "transaction"), "session" gives each client one.
+#
 # From the environment: ROUNDS (6), SECONDS_PER_SLICE (10), THREADS ("8 64"), WORKERS (cores), TABLE_SIZE (100000),
-# WORKLOAD (oltp_point_select), TELAMON_BIN (target/release/telamon). A proxy that is not there is left out.
+# WORKLOAD (oltp_point_select), CONNECTIONS (140), TARGETS ("direct haproxy telamon session"),
+# TELAMON_BIN (target/release/telamon). A proxy that is not there is left out.
 set -euo pipefail
 
 ROUNDS=${ROUNDS:-6}
@@ -19,6 +22,7 @@ THREADS=${THREADS:-8 64}
 WORKERS=${WORKERS:-$(nproc)}
 TABLE_SIZE=${TABLE_SIZE:-100000}
 WORKLOAD=${WORKLOAD:-oltp_point_select}
+CONNECTIONS=${CONNECTIONS:-140}
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 TELAMON_BIN=${TELAMON_BIN:-${CARGO_TARGET_DIR:-$root/target}/release/telamon}
 PATH=$PATH:/usr/sbin
@@ -77,7 +81,7 @@ SQL
     --auth-root-authentication-method=normal --extra-file="$work/accounts.sql" >"$work/install.log" 2>&1
   start direct mariadbd --no-defaults "${own[@]}" --datadir="$work/data" --socket="$work/s.sock" \
     --bind-address=127.0.0.1 --port="${ports[direct]}" --pid-file="$work/server.pid" --skip-name-resolve \
-    --max-connections=1000 --innodb-buffer-pool-size=256M --innodb-flush-log-at-trx-commit=2
+    --max-connections=4500 --back-log=4000 --innodb-buffer-pool-size=256M --innodb-flush-log-at-trx-commit=2
   answers direct
 }
 
@@ -100,10 +104,11 @@ CFG
   answers haproxy
 }
 
+# start_telamon NAME MODE CONNECTIONS
 start_telamon() {
-  ports[telamon]=$(free_port)
-  cat >"$work/telamon.toml" <<TOML
-listen = ["127.0.0.1:${ports[telamon]}"]
+  ports[$1]=$(free_port)
+  cat >"$work/$1.toml" <<TOML
+listen = ["127.0.0.1:${ports[$1]}"]
 workers = $WORKERS
 [[servers]]
 name = "primary"
@@ -116,9 +121,13 @@ password = "app"
 mode = "off"
 [tls.server]
 mode = "off"
+[pool]
+mode = "$2"
+max_connections = $3
+wait_ms = 60000
 TOML
-  start telamon "$TELAMON_BIN" run --config "$work/telamon.toml"
-  answers telamon
+  start "$1" "$TELAMON_BIN" run --config "$work/$1.toml"
+  answers "$1"
 }
 
 sysbench_on() {
@@ -196,7 +205,7 @@ def spread(values, digits):
 print("| threads | target | q/s | of direct | p95 ms | proxy CPU µs/query | of HAProxy's | server CPU µs/query |")
 print("|--:|---|--:|--:|--:|--:|--:|--:|")
 for threads in sorted({s.threads for s in samples}, key=int):
-    for target in ("direct", "haproxy", "telamon"):
+    for target in ("direct", "haproxy", "telamon", "session"):
         mine = [by_slice[threads, target, r] for r in rounds if (threads, target, r) in by_slice]
         if not mine:
             continue
@@ -231,9 +240,11 @@ if command -v haproxy >/dev/null; then
   targets+=(haproxy)
 fi
 if [[ -x $TELAMON_BIN ]]; then
-  start_telamon
-  targets+=(telamon)
+  start_telamon telamon transaction "$CONNECTIONS"
+  start_telamon session session 4000
+  targets+=(telamon session)
 fi
+[[ -z ${TARGETS:-} ]] || read -ra targets <<<"$TARGETS"
 # Nobody's first slice: caches filled, connections made once.
 for target in "${targets[@]}"; do sysbench_on "$target" --threads=8 --time=2 run >/dev/null; done
 

@@ -76,6 +76,8 @@ struct ServerPool {
     lists: RefCell<Lists>,
     /// This worker's connections, in use or idle.
     open: Rc<Cell<usize>>,
+    /// This worker's sessions that wait for one.
+    waiting: Rc<Cell<usize>>,
 }
 
 #[derive(Default)]
@@ -124,6 +126,7 @@ impl Pools {
             server: server.clone(),
             lists: RefCell::default(),
             open: Rc::default(),
+            waiting: Rc::default(),
         };
         let settings = Interner::default();
         Rc::new(Self {
@@ -181,9 +184,7 @@ impl Pools {
 
     /// Whether others wait already; nobody overtakes them.
     fn is_waited_for(&self, server: usize) -> bool {
-        let waiters = &mut self.servers[server].lists.borrow_mut().waiters;
-        waiters.retain(|waiter| !waiter.is_closed());
-        !waiters.is_empty()
+        self.servers[server].waiting.get() > 0
     }
 
     /// An idle connection or a new one; [`ConnectError::Limit`] where there is neither.
@@ -205,6 +206,7 @@ impl Pools {
     async fn wait(self: &Rc<Self>, server: usize, wish: Wish<'_>) -> Result<PooledConnection, ConnectError> {
         let target = &self.servers[server].server;
         let mut starving = target.starve();
+        let _waiting = Counted::new(&self.servers[server].waiting);
         let deadline = Instant::now() + self.limits.wait;
         let mut patience = Instant::now() + self.limits.wait / PATIENCE;
         let mut front = false;
@@ -241,6 +243,9 @@ impl Pools {
     fn enqueue(&self, server: usize, front: bool) -> oneshot::Receiver<Option<Idle>> {
         let (give, receive) = oneshot::channel();
         let waiters = &mut self.servers[server].lists.borrow_mut().waiters;
+        while waiters.front().is_some_and(Waiter::is_closed) {
+            waiters.pop_front();
+        }
         if front {
             waiters.push_front(give);
         } else {

@@ -276,6 +276,9 @@ impl Session {
         let may_write = !plan.repeatable && !plan.fixed && !plan.asks.is_question;
         if self.seen.no_report && may_write && plan.slot == Slot::Primary {
             self.state.may_have_written(); // INSERT … RETURNING
+            if let Some(backend) = self.backends.get_mut(plan.slot) {
+                backend.has_insert_id = true;
+            }
         }
         if self.seen.error.is_none()
             && let Some(schema) = plan.schema.take()

@@ -407,6 +407,7 @@ impl SessionState {
     /// A reply without room for a report may have been that of a write.
     pub(super) fn may_have_written(&mut self) {
         self.must_ask_last_write |= self.dialect.family == ServerFamily::MariaDb;
+        self.insert_id = InsertId::Here; // it may have given one, too
     }
 
     /// What [`Self::must_ask`] was for.

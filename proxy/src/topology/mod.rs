@@ -51,6 +51,9 @@ pub struct Server {
     identity: ArcSwapOption<Identity>,
 }
 
+/// As long as no more sessions than these wait, each of them tells all workers.
+const FEW: usize = 8;
+
 /// How long a replica that was waited for in vain is left alone.
 const BEHIND: Duration = Duration::from_secs(2);
 
@@ -245,8 +248,10 @@ impl Server {
 
     /// A session begins to wait for one of its connections; it does until this is dropped.
     pub fn starve(&self) -> Starving<'_> {
-        self.starving.fetch_add(1, Ordering::Relaxed);
-        self.wanted.notify_waiters();
+        // Where many wait, every worker knows, and looks each time that a connection comes back.
+        if self.starving.fetch_add(1, Ordering::Relaxed) < FEW {
+            self.wanted.notify_waiters();
+        }
         Starving { server: self, urgent: false }
     }
 

@@ -22,6 +22,9 @@ impl Pools {
             }
             lists.idle = kept;
             drop(lists);
+            if self.servers[server].server.starving() > 0 {
+                self.make_room(server);
+            }
             ended.into_iter().for_each(Self::discard);
         }
     }
@@ -29,7 +32,7 @@ impl Pools {
     /// Somebody of another worker waits for a connection to this server: an idle one of this worker's gives its place.
     pub fn make_room(&self, server: usize) {
         let mut lists = self.servers[server].lists.borrow_mut();
-        if lists.waiters.iter().any(|waiter| !waiter.is_closed()) {
+        if self.servers[server].waiting.get() > 0 {
             return;
         }
         let urgent = self.servers[server].server.is_urgent();
