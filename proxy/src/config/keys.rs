@@ -2,7 +2,9 @@
 //! that is not known. Its order is the reference's.
 
 use super::words::{Word, choices};
-use super::{Config, Consistency, Fallback, LogFormat, LogLevel, Role, TlsClientMode, TlsServerMode};
+use super::{
+    Balance, Config, Consistency, Fallback, LogFormat, LogLevel, Role, Stick, TlsClientMode, TlsServerMode,
+};
 
 /// A day: no wait of a proxy is longer, and a number beyond it is a slip of units.
 const DAY_MS: u64 = 86_400_000;
@@ -164,6 +166,20 @@ pub(super) const KEYS: &[Key] = &[
         "Schema of a session whose client names none. \"\" is none.",
         Described("name of a schema"),
         |c| quoted(&c.users[0].schema.as_deref().unwrap_or_default()),
+    ),
+    key(
+        "routing.balance",
+        "Which replica takes the next read: each in turn by its weight, the one with the fewest statements running \
+         for its weight, or the one that is expected to answer first by what it took lately.",
+        Words(choices::<Balance>),
+        |c| word(c.routing.balance),
+    ),
+    key(
+        "routing.stick",
+        "How long one replica takes a session's reads: each statement is balanced anew, or all of a session's go \
+         to one until that fails, so that what a session sees never goes back in time.",
+        Words(choices::<Stick>),
+        |c| word(c.routing.stick),
     ),
     key(
         "routing.fallback",

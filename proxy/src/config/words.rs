@@ -1,6 +1,6 @@
 //! Values that are one word out of a few: the one list that reading, advice and the reference share.
 
-use super::{Consistency, Fallback, LogFormat, LogLevel, Role, TlsClientMode, TlsServerMode};
+use super::{Balance, Consistency, Fallback, LogFormat, LogLevel, Role, Stick, TlsClientMode, TlsServerMode};
 
 /// A type whose values are written as words.
 pub(super) trait Word: Copy + PartialEq + 'static {
@@ -25,6 +25,19 @@ pub(super) fn choices<T: Word>() -> String {
 
 impl Word for Role {
     const WORDS: &'static [(&'static str, Self)] = &[("primary", Self::Primary), ("replica", Self::Replica)];
+}
+
+impl Word for Balance {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("round_robin", Self::RoundRobin),
+        ("least_outstanding", Self::LeastOutstanding),
+        ("latency", Self::Latency),
+    ];
+}
+
+impl Word for Stick {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("statement", Self::Statement), ("session", Self::Session)];
 }
 
 impl Word for Fallback {
@@ -76,4 +89,14 @@ macro_rules! display_as_word {
     )*};
 }
 
-display_as_word!(Role, Consistency, Fallback, TlsClientMode, TlsServerMode, LogLevel, LogFormat);
+display_as_word!(
+    Role,
+    Balance,
+    Stick,
+    Consistency,
+    Fallback,
+    TlsClientMode,
+    TlsServerMode,
+    LogLevel,
+    LogFormat
+);

@@ -16,6 +16,7 @@ mod effects;
 mod facts;
 mod functions;
 mod heads;
+mod latency;
 mod lex;
 mod read;
 mod reader;
@@ -27,13 +28,14 @@ mod swar;
 mod tree;
 mod variables;
 
-pub use balance::Balancer;
+pub use balance::{Balancer, Candidate, Policy};
 pub use cache::{CacheStats, ClassCache};
 pub use class::{KillTarget, Reason, StatementClass, StatementKind, TableName};
 pub use classify::classify;
 pub use dialect::{ClientCharset, Dialect, ServerFamily};
 pub use effects::Effects;
 pub use facts::{Fallback, Isolation, PinReason, ReplicaFacts, Route, RouteReason, SessionFacts, Target};
+pub use latency::{DECAY, Latency};
 pub use scan::{Hint, Scan, scan};
 
 /// Decides where a statement goes. `hint` is the one of its leading comment.

@@ -3,14 +3,19 @@
 //! Read by every worker, written by the monitor and by whoever meets a dead server first. Knows nothing of
 //! sessions and statements.
 
-use crate::config::{self, Role, ServerAddress};
+mod load;
+
+use crate::config::{self, Balance, Role, ServerAddress};
 use crate::protocol::capability;
 use crate::protocol::handshake::Greeting;
 use crate::protocol::{CapabilityFlags, StatusFlags};
+use crate::routing::{Candidate, Policy};
 use arc_swap::ArcSwapOption;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+
+pub use load::Outstanding;
 
 /// One server of the cluster.
 #[derive(Debug)]
@@ -32,6 +37,7 @@ pub struct Server {
     connections: AtomicU32,
     max_connections: u32,
     identity: ArcSwapOption<Identity>,
+    load: load::Load,
 }
 
 /// How long a replica that was waited for in vain is left alone.
@@ -104,6 +110,7 @@ impl Server {
             connections: AtomicU32::new(0),
             max_connections,
             identity: ArcSwapOption::empty(),
+            load: load::Load::new(),
         }
     }
 
@@ -215,6 +222,7 @@ impl Drop for Permit {
 pub struct Topology {
     servers: Vec<Arc<Server>>,
     primary: usize,
+    policy: Policy,
     last_write: ArcSwapOption<Vec<u8>>,
 }
 
@@ -225,7 +233,12 @@ impl Topology {
         let servers: Vec<_> =
             config.servers.iter().enumerate().map(|(i, s)| Arc::new(Server::new(i, s, limit))).collect();
         let primary = servers.iter().position(|s| s.role == Role::Primary).unwrap_or(0);
-        Self { servers, primary, last_write: ArcSwapOption::empty() }
+        let policy = match config.routing.balance {
+            Balance::RoundRobin => Policy::RoundRobin,
+            Balance::LeastOutstanding => Policy::LeastOutstanding,
+            Balance::Latency => Policy::Latency,
+        };
+        Self { servers, primary, policy, last_write: ArcSwapOption::empty() }
     }
 
     /// All servers, in the configuration's order.
@@ -239,9 +252,29 @@ impl Topology {
     }
 
     /// The servers that may serve a read, with their weights: a primary only where it was given one.
-    pub fn readable(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
+    pub fn readable(&self) -> impl Iterator<Item = (usize, u32)> + Clone + '_ {
         let usable = |s: &&Arc<Server>| s.weight > 0 && s.is_readable();
         self.servers.iter().filter(usable).map(|s| (s.index, s.weight))
+    }
+
+    /// How the server for a read is chosen among [`Topology::candidates`].
+    pub fn policy(&self) -> Policy {
+        self.policy
+    }
+
+    /// The same servers as [`Topology::readable`], with what the policy goes by; each clock and counter is only read
+    /// where it does.
+    pub fn candidates(&self) -> impl Iterator<Item = Candidate> + Clone + '_ {
+        let by_latency = self.policy == Policy::Latency;
+        self.readable().map(move |(index, weight)| {
+            let server = &self.servers[index];
+            Candidate {
+                index,
+                weight,
+                outstanding: if self.policy == Policy::RoundRobin { 0 } else { server.outstanding() },
+                latency_us: by_latency.then(|| server.latency_us()).flatten(),
+            }
+        })
     }
 
     /// Notes a write that a server acknowledged to a client.
@@ -281,6 +314,10 @@ mod tests {
     use super::*;
 
     fn cluster() -> Topology {
+        cluster_with("round_robin")
+    }
+
+    fn cluster_with(balance: &str) -> Topology {
         let text = r#"
             [[servers]]
             name = "db1"
@@ -296,8 +333,10 @@ mod tests {
             password = "x"
             [pool]
             max_connections = 2
-        "#;
-        Topology::new(&config::Config::parse(text, |_| None).expect("a legal configuration"))
+            [routing]
+            balance = ""#;
+        let text = format!("{text}{balance}\"\n");
+        Topology::new(&config::Config::parse(&text, |_| None).expect("a legal configuration"))
     }
 
     #[test]
@@ -336,5 +375,39 @@ mod tests {
         assert!(cluster.primary().permit().is_none());
         drop(first);
         assert!(cluster.primary().permit().is_some());
+    }
+
+    #[test]
+    fn a_statement_counts_until_its_guard_is_dropped_on_whatever_thread() {
+        let cluster = cluster_with("least_outstanding");
+        let server = &cluster.servers()[1];
+        let first = server.begin_statement();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let second = server.begin_statement();
+                assert_eq!(server.outstanding(), 2);
+                drop(second);
+            });
+        });
+        assert_eq!(
+            cluster.candidates().map(|c| (c.index, c.outstanding, c.latency_us)).next(),
+            Some((1, 1, None))
+        );
+        drop(first);
+        assert_eq!(server.outstanding(), 0);
+    }
+
+    #[test]
+    fn latency_is_known_from_the_first_reply_on_and_shown_to_the_policy_that_asks() {
+        for (balance, shown) in [("latency", true), ("round_robin", false)] {
+            let cluster = cluster_with(balance);
+            let latency = || cluster.candidates().next().and_then(|candidate| candidate.latency_us);
+            assert_eq!(latency(), None);
+            cluster.servers()[1].observe_latency(Duration::from_secs(3_000));
+            // However long this test is held up, the average does not fall to a third in 10 s.
+            assert_eq!(latency().is_some_and(|us| us > 1_000_000_000), shown, "{balance}");
+            let mut balancer = crate::routing::Balancer::new();
+            assert_eq!(balancer.choose_by(cluster.policy(), cluster.candidates()), Some(1));
+        }
     }
 }
