@@ -146,6 +146,21 @@ fn latency_leaves_a_slow_server_alone_and_comes_back_when_it_has_recovered() {
 }
 
 #[test]
+fn latency_counts_what_would_run_before_the_new_statement_and_the_weight() {
+    let candidate = |index, weight, outstanding, latency_us| Candidate {
+        index,
+        weight,
+        outstanding,
+        latency_us: Some(latency_us),
+    };
+    let mut balancer = Balancer::new();
+    let mut choose = |candidates: [Candidate; 2]| balancer.choose_by(Policy::Latency, candidates.into_iter());
+    assert_eq!(choose([candidate(0, 1, 3, 1_000), candidate(1, 1, 0, 2_000)]), Some(1));
+    assert_eq!(choose([candidate(0, 1, 0, 1_000), candidate(1, 1, 0, 2_000)]), Some(0));
+    assert_eq!(choose([candidate(0, 1, 0, 1_000), candidate(1, 3, 0, 2_000)]), Some(1));
+}
+
+#[test]
 fn latency_tries_a_server_that_was_never_measured_once_at_a_time() {
     let mut balancer = Balancer::new();
     let mut choose = |outstanding| {
