@@ -7,7 +7,7 @@
 //! | [`config`] | the TOML file, typed | the words of `routing` |
 //! | [`protocol`] | bytes ↔ values | nothing of ours |
 //! | [`io`] | sockets ↔ packets | `protocol` |
-//! | [`topology`] | what is known of the servers | `config`, `protocol` |
+//! | [`topology`] | what is known of the servers | `config`, `protocol`, `routing`'s values |
 //! | [`backend`] | connections to servers | `config`, `protocol`, `io`, `topology` |
 //! | [`routing`] | where a statement goes | nothing of ours |
 //! | [`session`] | one client's stay | all of the above |

@@ -180,17 +180,24 @@ fn a_view_that_hides_a_write_is_read_on_the_primary() {
 #[test]
 fn hints_choose_the_server() {
     let (mut client, _schema) = session();
-    for hint in ["/*master*/", "/*primary*/", "/* MASTER */", "/*Primary*/"] {
-        assert_eq!(client.query(&format!("{hint} {WHO}")).number::<u32>(), PRIMARY, "{hint}");
+    let prepared = |client: &mut Client, hint: &str| {
         let id = client.prepare(&format!("{hint} SELECT CAST(id AS CHAR) FROM whoami.t"));
-        assert_eq!(
-            client.execute(id, &[]).payloads().iter().rev().nth(1).unwrap().last(),
-            Some(&b'1'),
-            "{hint}"
-        );
+        digit(&client.execute(id, &[]))
+    };
+    for hint in [
+        "/*master*/",
+        "/*primary*/",
+        "/* MASTER */",
+        "/*Primary*/",
+        "-- app.py:7\n/*master*/",
+        "/* a */ # b\n/*primary*/",
+    ] {
+        assert_eq!(client.query(&format!("{hint} {WHO}")).number::<u32>(), PRIMARY, "{hint}");
+        assert_eq!(prepared(&mut client, hint), PRIMARY, "{hint}");
     }
-    for hint in ["/*replica*/", "/*slave*/", "/* Replica */"] {
+    for hint in ["/*replica*/", "/*slave*/", "/* Replica */", "# x\n/*slave*/", "-- /*master*/\n"] {
         assert_ne!(client.query(&format!("{hint} {WHO}")).number::<u32>(), PRIMARY, "{hint}");
+        assert_ne!(prepared(&mut client, hint), PRIMARY, "{hint}");
         client.query(&format!("{hint} CREATE TABLE IF NOT EXISTS t (id INT)")).expect_ok();
         client.query(&format!("{hint} INSERT INTO t SELECT id FROM whoami.t")).expect_ok();
     }

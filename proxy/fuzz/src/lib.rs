@@ -2,7 +2,7 @@
 //!
 //! An input is one byte that chooses the dialect and the text behind it. [`check`] panics where the router breaks a
 //! promise: a text that is classified differently when it comes from the cache, whose class or fingerprint changes
-//! with the blanks before it, or that is called a read though its tokens, cut by a second hand ([`mod@tokens`]),
+//! with the blanks before it, or that is called a read though its tokens, cut by a second hand (`tokens.rs`),
 //! lock, assign, write or call what is not built in.
 
 mod tokens;
@@ -119,6 +119,9 @@ fn check_statement(statement: &[Token]) {
         !first.is_some_and(|token| WRITING_VERBS.iter().any(|verb| token.is(verb))),
         "a read that writes: {first:?}"
     );
+    if first.is_some_and(|token| token.is("HELP")) {
+        return; // whatever its words are, they are names
+    }
     // A common table expression, a window, an alias with columns or an object that is shown may have any name.
     let named =
         statement.iter().any(|token| ["WITH", "AS", "WINDOW", "CREATE"].iter().any(|word| token.is(word)));

@@ -181,6 +181,8 @@ fn password(table: &mut Section<'_>, env: Env<'_>, report: &Report) -> Option<Se
 
 fn routing(mut table: Section<'_>, config: &mut Config) {
     let routing = &mut config.routing;
+    set(&mut routing.balance, table.word("balance"));
+    set(&mut routing.stick, table.word("stick"));
     set(&mut routing.fallback, table.word("fallback"));
     set(&mut routing.consistency, table.word("consistency"));
     set(&mut routing.consistency_wait_ms, table.number("consistency_wait_ms"));

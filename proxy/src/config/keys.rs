@@ -4,7 +4,8 @@
 use super::keys_rules;
 use super::words::{Word, choices};
 use super::{
-    Config, Consistency, Fallback, LogFormat, LogLevel, PoolMode, Role, TlsClientMode, TlsServerMode,
+    Balance, Config, Consistency, Fallback, LogFormat, LogLevel, PoolMode, Role, Stick, TlsClientMode,
+    TlsServerMode,
 };
 
 /// A day: no wait of a proxy is longer, and a number beyond it is a slip of units.
@@ -172,6 +173,20 @@ pub(super) const KEYS: &[Key] = &[
         "Schema of a session whose client names none. \"\" is none.",
         Described("name of a schema"),
         |c| quoted(&c.users[0].schema.as_deref().unwrap_or_default()),
+    ),
+    key(
+        "routing.balance",
+        "Which replica takes the next read: each in turn by its weight, the one with the fewest statements running \
+         for its weight, or the one that is expected to answer first by what it took lately.",
+        Words(choices::<Balance>),
+        |c| word(c.routing.balance),
+    ),
+    key(
+        "routing.stick",
+        "How long one replica takes a session's reads: each statement is balanced anew, or all of a session's go \
+         to one until that fails, so that what a session sees never goes back in time.",
+        Words(choices::<Stick>),
+        |c| word(c.routing.stick),
     ),
     key(
         "routing.fallback",

@@ -175,6 +175,10 @@ impl User {
 /// Where statements go: `[routing]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Routing {
+    /// Which of the replicas takes the next read.
+    pub balance: Balance,
+    /// How long one replica takes a session's reads.
+    pub stick: Stick,
     /// What becomes of a read while no replica is usable.
     pub fallback: Fallback,
     /// Whose writes a read on a replica must show.
@@ -188,12 +192,34 @@ pub struct Routing {
 impl Default for Routing {
     fn default() -> Self {
         Self {
+            balance: Balance::RoundRobin,
+            stick: Stick::Statement,
             fallback: Fallback::Primary,
             consistency: Consistency::Session,
             consistency_wait_ms: 500,
             primary_wait_ms: 10_000,
         }
     }
+}
+
+/// Which of the replicas takes the next read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Balance {
+    /// Each in turn, as often as its weight says.
+    RoundRobin,
+    /// The one with the fewest statements running for each unit of its weight.
+    LeastOutstanding,
+    /// The one that is expected to answer first.
+    Latency,
+}
+
+/// How long one replica takes a session's reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stick {
+    /// For one statement, or one transaction.
+    Statement,
+    /// Until it fails, or the session ends.
+    Session,
 }
 
 /// Whose writes a read on a replica must show.

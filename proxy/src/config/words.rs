@@ -1,7 +1,8 @@
 //! Values that are one word out of a few: the one list that reading, advice and the reference share.
 
 use super::{
-    Consistency, Fallback, FirewallMode, LogFormat, LogLevel, PoolMode, Role, TlsClientMode, TlsServerMode,
+    Balance, Consistency, Fallback, FirewallMode, LogFormat, LogLevel, PoolMode, Role, Stick, TlsClientMode,
+    TlsServerMode,
 };
 use crate::routing::StatementKind;
 
@@ -28,6 +29,19 @@ pub(super) fn choices<T: Word>() -> String {
 
 impl Word for Role {
     const WORDS: &'static [(&'static str, Self)] = &[("primary", Self::Primary), ("replica", Self::Replica)];
+}
+
+impl Word for Balance {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("round_robin", Self::RoundRobin),
+        ("least_outstanding", Self::LeastOutstanding),
+        ("latency", Self::Latency),
+    ];
+}
+
+impl Word for Stick {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("statement", Self::Statement), ("session", Self::Session)];
 }
 
 impl Word for Fallback {
@@ -106,6 +120,8 @@ display_as_word!(
     Fallback,
     FirewallMode,
     PoolMode,
+    Balance,
+    Stick,
     TlsClientMode,
     TlsServerMode,
     LogLevel,

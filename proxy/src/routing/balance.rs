@@ -1,7 +1,72 @@
-//! Which of several usable replicas gets the next read: smooth weighted round robin.
+//! Which of several usable servers gets the next read.
+//!
+//! Three policies, one pure function: what is known of each server goes in, the chosen one's index comes out. Servers
+//! that a policy holds equally good take turns by weight.
 
-/// Chooses among servers in proportion to their weights, spread evenly: weights 3 and 1 give
-/// a, a, b, a and so on, not a, a, a, b. Exact over any window of the sum of the weights.
+/// How a server is chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Policy {
+    /// Each in turn, in proportion to its weight, spread evenly: weights 3 and 1 give a, a, b, a and so on, not
+    /// a, a, a, b. Exact over any window of the sum of the weights.
+    RoundRobin,
+    /// The fewest statements running for each unit of weight: evens out servers, and statements, of unequal speed.
+    LeastOutstanding,
+    /// The least latency expected: what statements took lately, times those running and the new one, for each unit
+    /// of weight. A server that was never measured is tried, with one statement at a time.
+    Latency,
+}
+
+/// A server that may take the next read, and what is known of it at this moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Candidate {
+    /// Its index among all servers.
+    pub index: usize,
+    /// Its share of the reads; 0 takes none.
+    pub weight: u32,
+    /// Statements that run on it now, over all workers. Round robin does not look at it.
+    pub outstanding: u32,
+    /// What a statement took lately, in microseconds ([`super::Latency::at`]); `None` before the first. Only
+    /// [`Policy::Latency`] looks at it.
+    pub latency_us: Option<u32>,
+}
+
+impl Candidate {
+    /// What speaks against it, as a fraction: the less, the better.
+    fn burden(&self, policy: Policy) -> Burden {
+        let load = match (policy, self.latency_us) {
+            (Policy::RoundRobin, _) => 0,
+            (Policy::LeastOutstanding, _) => u64::from(self.outstanding),
+            (Policy::Latency, Some(latency)) => u64::from(latency) * (u64::from(self.outstanding) + 1),
+            (Policy::Latency, None) if self.outstanding == 0 => 0,
+            (Policy::Latency, None) => u64::MAX,
+        };
+        // Round robin has no burden, so that all tie.
+        Burden { load, weight: self.weight }
+    }
+}
+
+/// A load for each unit of weight.
+#[derive(Clone, Copy)]
+struct Burden {
+    load: u64,
+    weight: u32,
+}
+
+impl Burden {
+    fn is_below(self, other: Burden) -> bool {
+        self.cross(other) < other.cross(self)
+    }
+
+    fn equals(self, other: Burden) -> bool {
+        self.cross(other) == other.cross(self)
+    }
+
+    fn cross(self, other: Burden) -> u128 {
+        u128::from(self.load) * u128::from(other.weight)
+    }
+}
+
+/// Chooses among servers. Keeps whose turn it is, so each worker has one of its own, with no lock.
 #[derive(Debug, Clone, Default)]
 pub struct Balancer {
     /// Credit of each server, by its index; grows by its weight at each choice it may take part in.
@@ -15,12 +80,31 @@ impl Balancer {
         Self::default()
     }
 
-    /// The index of the server for the next read, out of `usable` pairs of index and weight. `None`
+    /// The index of the server for the next read by round robin, out of `usable` pairs of index and weight. `None`
     /// when none has a weight above 0. Servers that are not usable neither lose nor gather credit.
     pub fn choose(&mut self, usable: &[(usize, u32)]) -> Option<usize> {
+        self.take_turns(usable.iter().copied())
+    }
+
+    /// The index of the server for the next read by a policy; `None` when none has a weight above 0. Goes over the
+    /// candidates a few times and allocates nothing.
+    pub fn choose_by(
+        &mut self,
+        policy: Policy,
+        candidates: impl Iterator<Item = Candidate> + Clone,
+    ) -> Option<usize> {
+        let usable = candidates.filter(|candidate| candidate.weight > 0);
+        let burdens = usable.clone().map(|candidate| candidate.burden(policy));
+        let least = burdens.reduce(|least, burden| if burden.is_below(least) { burden } else { least })?;
+        let best = usable.filter(|candidate| candidate.burden(policy).equals(least));
+        self.take_turns(best.map(|candidate| (candidate.index, candidate.weight)))
+    }
+
+    /// Smooth weighted round robin.
+    fn take_turns(&mut self, usable: impl Iterator<Item = (usize, u32)>) -> Option<usize> {
         let mut total = 0_i64;
         let mut best: Option<(usize, i64)> = None;
-        for &(index, weight) in usable.iter().filter(|(_, weight)| *weight > 0) {
+        for (index, weight) in usable.filter(|(_, weight)| *weight > 0) {
             if self.credits.len() <= index {
                 self.credits.resize(index + 1, 0);
             }
@@ -42,50 +126,4 @@ impl Balancer {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn counts(balancer: &mut Balancer, usable: &[(usize, u32)], rounds: usize) -> Vec<usize> {
-        let mut counts = vec![0; 8];
-        for _ in 0..rounds {
-            counts[balancer.choose(usable).unwrap()] += 1;
-        }
-        counts
-    }
-
-    #[test]
-    fn weights_three_and_one_give_three_to_one_in_every_window_of_four() {
-        let mut balancer = Balancer::new();
-        for _ in 0..100 {
-            assert_eq!(counts(&mut balancer, &[(0, 3), (1, 1)], 4)[..2], [3, 1]);
-        }
-    }
-
-    #[test]
-    fn choices_are_spread_not_bunched() {
-        let mut balancer = Balancer::new();
-        let chosen: Vec<_> = (0..8).filter_map(|_| balancer.choose(&[(0, 3), (1, 1)])).collect();
-        assert!(chosen.windows(4).all(|window| window.contains(&1)));
-    }
-
-    #[test]
-    fn the_weights_hold_among_those_left_while_another_is_down() {
-        let mut balancer = Balancer::new();
-        let all = [(0, 2), (1, 3), (2, 1)];
-        counts(&mut balancer, &all, 5);
-        let left = counts(&mut balancer, &all[1..], 4_000);
-        assert!(left[1].abs_diff(3_000) <= 3 && left[2].abs_diff(1_000) <= 3, "{left:?}");
-        let back = counts(&mut balancer, &all, 6_000);
-        assert!(back[0].abs_diff(2_000) <= 6 && back[1].abs_diff(3_000) <= 6, "{back:?}");
-    }
-
-    #[test]
-    fn nothing_usable_and_weight_zero_give_none() {
-        let mut balancer = Balancer::new();
-        assert_eq!(balancer.choose(&[]), None);
-        assert_eq!(balancer.choose(&[(0, 0)]), None);
-        assert_eq!(balancer.choose(&[(0, 0), (1, 1)]), Some(1));
-        balancer.reset();
-        assert_eq!(balancer.choose(&[(5, 1)]), Some(5));
-    }
-}
+mod tests;

@@ -19,6 +19,7 @@ mod facts;
 mod firewall;
 mod functions;
 mod heads;
+mod latency;
 mod lex;
 mod normal;
 mod read;
@@ -34,7 +35,7 @@ mod tree;
 mod user_variable;
 mod variables;
 
-pub use balance::Balancer;
+pub use balance::{Balancer, Candidate, Policy};
 pub use cache::{CacheStats, ClassCache};
 pub use class::{KillTarget, Reason, StatementClass, StatementKind, TableName};
 pub use classify::classify;
@@ -44,6 +45,7 @@ pub use dialect::{ClientCharset, Dialect, ServerFamily};
 pub use effects::Effects;
 pub use facts::{Fallback, Isolation, PinReason, ReplicaFacts, Route, RouteReason, SessionFacts, Target};
 pub use firewall::{Hazard, Hazards};
+pub use latency::{DECAY, Latency};
 pub use normal::normal_form;
 pub use rules::{
     Action, Asked, Matcher, Pattern, Rule, RuleCount, RuleId, RuleSet, Rules, Verdict, Wish, covers, is_wider,

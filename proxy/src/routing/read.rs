@@ -122,7 +122,11 @@ fn headed(reader: &mut Reader<'_>, details: &mut Details) -> Findings {
         "ANALYZE" => analyze(reader),
         "HELP" => {
             reader.bump();
-            only(reader, Findings::read(), |reader| reader.at(Kind::String) || reader.at_name())
+            // Literals are alike to the cache; of another kind than a string they are the server's 1064.
+            let is_literal = |kind| matches!(kind, Kind::String | Kind::Number | Kind::Placeholder);
+            only(reader, Findings::read(), |reader| {
+                reader.this.is_some_and(|token| is_literal(token.kind)) || reader.at_name()
+            })
         }
         "USE" => use_schema(reader, details),
         "KILL" => kill(reader, details),

@@ -4,7 +4,7 @@ use super::Session;
 use super::end::{End, Side};
 use super::state::InsertId;
 use crate::backend::{Claim, ConnectError, PooledConnection, Wish};
-use crate::config::{Fallback, PoolMode};
+use crate::config::{Fallback, PoolMode, Stick};
 use crate::protocol::error_code::ServerError;
 use crate::protocol::response;
 use crate::routing::RuleId;
@@ -172,12 +172,11 @@ impl Session {
         self.wanted_label().map_or(server.weight > 0, |label| server.has_label(label))
     }
 
-    /// The servers that may answer the read at hand, with their weights.
-    fn readers(&self) -> Vec<(usize, u32)> {
-        match self.wanted_label() {
-            Some(label) => self.context.topology.labelled(label).collect(),
-            None => self.context.topology.readable().collect(),
-        }
+    /// The server whose turn it is to answer the read at hand, none of those `tried`.
+    fn choose_reader(&self, tried: &[usize]) -> Option<usize> {
+        let topology = &self.context.topology;
+        let candidates = topology.candidates(self.wanted_label()).filter(|c| !tried.contains(&c.index));
+        self.context.balancer.borrow_mut().choose_by(topology.policy(), candidates)
     }
 
     /// The connection for a read: to the server whose turn it is, which may be the primary where it has a weight, or
@@ -196,12 +195,12 @@ impl Session {
             self.give_back(Slot::Replica);
         }
         let topology = &self.context.topology;
-        let kept = self.context.config.pool.mode == PoolMode::Session;
+        let config = &self.context.config;
+        let kept = config.pool.mode == PoolMode::Session || config.routing.stick == Stick::Session;
         let stays =
             |index: &usize| kept && topology.servers()[*index].is_readable() && self.is_wanted(*index);
         if self.backends.reader.filter(stays).is_none() {
-            let usable = self.readers();
-            self.backends.reader = self.context.balancer.borrow_mut().choose(&usable);
+            self.backends.reader = self.choose_reader(&[]);
         }
         match self.backends.reader {
             Some(index) if index != topology.primary().index => Slot::Replica,
@@ -212,13 +211,14 @@ impl Session {
     /// A connection to the server whose turn it is, or to another that may answer reads.
     async fn open_replica(&mut self) -> Result<(), NoBackend> {
         let topology = self.context.topology.clone();
+        let primary = topology.primary().index;
         let mut tried = Vec::new();
-        let mut next = self.backends.reader;
+        let mut next = self.backends.reader.filter(|index| *index != primary);
         loop {
-            let may = |index: &usize| *index != topology.primary().index && !tried.contains(index);
-            let usable: Vec<_> = self.readers().into_iter().filter(|(index, _)| may(index)).collect();
-            let choice = next.take().filter(may);
-            let Some(index) = choice.or_else(|| self.context.balancer.borrow_mut().choose(&usable)) else {
+            if tried.is_empty() && next.is_none() {
+                tried.push(primary);
+            }
+            let Some(index) = next.take().or_else(|| self.choose_reader(&tried)) else {
                 return Err(self.no_replica());
             };
             if let Ok(connection) = self.checkout(index, Slot::Replica).await {
@@ -226,7 +226,7 @@ impl Session {
                 self.settle(Slot::Replica, connection);
                 return Ok(());
             }
-            tried.push(index);
+            tried.extend([index, primary]);
         }
     }
 

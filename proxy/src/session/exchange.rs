@@ -16,7 +16,8 @@ use crate::protocol::error_code::ServerError;
 use crate::protocol::packet::{HEADER_LEN, Header};
 use crate::protocol::reply::ReplyState;
 use crate::protocol::response;
-use crate::routing::{Effects, UserVariable};
+use crate::routing::{Effects, Policy, UserVariable};
+use std::time::Instant;
 
 /// What is to be done with the command at the front of the client's input.
 #[derive(Debug)]
@@ -214,6 +215,10 @@ impl Session {
         let client_capabilities = self.who.account.capabilities;
         let Self { context, client, backends, handle, seen, statements, state: state_of, .. } = self;
         let Some(backend) = backends.get_mut(plan.slot) else { return Ok(Replayed::Behind) };
+        let server = &context.topology.servers()[backend.connection.server().index];
+        let policy = context.topology.policy();
+        let _counted = (policy != Policy::RoundRobin).then(|| server.begin_statement());
+        let timed = (policy == Policy::Latency).then(|| (Instant::now(), &**server));
         let first = match plan.statement.and_then(|id| statements.get_mut(id)) {
             Some(statement) => super::prepared::send_execute(client, backend, statement, plan).await?,
             None => send(client, &mut backend.connection.stream, plan.whole).await?,
@@ -223,7 +228,7 @@ impl Session {
         if let Some(gtid) =
             state_of.last_write.as_ref().filter(|_| replies.wait && replayed == Replayed::Done)
         {
-            backend.connection.server().note_has(gtid);
+            server.note_has(gtid);
         }
         let stream = &mut backend.connection.stream;
         if replayed != Replayed::Done {
@@ -240,7 +245,8 @@ impl Session {
         };
         let topology = &*context.topology;
         let ends_with_client = plan.repeatable;
-        let mut relay = Relay { client, handle, seen, write_timeout, withholds, ends_with_client, topology };
+        let mut relay =
+            Relay { client, handle, seen, write_timeout, withholds, ends_with_client, topology, timed };
         while relay.reply(stream, walk).await? == Progress::LocalInfile {
             if plan.whole {
                 relay.drop_command();

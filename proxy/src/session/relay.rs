@@ -12,10 +12,10 @@ use crate::io::{PacketStream, StreamError};
 use crate::protocol::Malformed;
 use crate::protocol::packet::{HEADER_LEN, Header};
 use crate::protocol::session_track::{Change, Changes};
-use crate::topology::Topology;
+use crate::topology::{Server, Topology};
 use std::future::poll_fn;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Why a reply did not reach the client whole.
 #[derive(Debug, thiserror::Error)]
@@ -53,6 +53,8 @@ pub(super) struct Relay<'a> {
     pub(super) ends_with_client: bool,
     /// Where writes are made known.
     pub(super) topology: &'a Topology,
+    /// When the command was sent, and the server that wants to know how long its reply takes to begin.
+    pub(super) timed: Option<(Instant, &'a Server)>,
 }
 
 /// Errors that are kept from the client, because the statement will run in another way.
@@ -121,6 +123,9 @@ impl Relay<'_> {
         bytes: &mut [u8],
         walk: &mut Walk,
     ) -> Result<Taken<Progress>, RelayError> {
+        if let Some((sent, server)) = self.timed.take() {
+            server.observe_latency(sent.elapsed());
+        }
         let Look { span, progress } = walk.look(bytes, self.seen)?;
         let done = span.end;
         self.publish_writes();

@@ -4,18 +4,22 @@
 //! sessions and statements.
 
 mod gtid;
+mod load;
 
 pub use gtid::Gtid;
 
-use crate::config::{self, Role, ServerAddress};
+use crate::config::{self, Balance, Role, ServerAddress};
 use crate::protocol::capability;
 use crate::protocol::handshake::Greeting;
 use crate::protocol::{CapabilityFlags, StatusFlags};
+use crate::routing::{Candidate, Policy};
 use arc_swap::ArcSwapOption;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
+
+pub use load::Outstanding;
 
 /// One server of the cluster.
 #[derive(Debug)]
@@ -49,6 +53,7 @@ pub struct Server {
     /// The last write that a session waited for and that it had.
     has: ArcSwapOption<Gtid>,
     identity: ArcSwapOption<Identity>,
+    load: load::Load,
 }
 
 /// As long as no more sessions than these wait, each of them tells all workers.
@@ -130,6 +135,7 @@ impl Server {
             wanted: Notify::new(),
             has: ArcSwapOption::empty(),
             identity: ArcSwapOption::empty(),
+            load: load::Load::new(),
         }
     }
 
@@ -330,6 +336,7 @@ impl Drop for Permit {
 pub struct Topology {
     servers: Vec<Arc<Server>>,
     primary: usize,
+    policy: Policy,
     last_write: ArcSwapOption<Gtid>,
 }
 
@@ -340,7 +347,12 @@ impl Topology {
         let servers: Vec<_> =
             config.servers.iter().enumerate().map(|(i, s)| Arc::new(Server::new(i, s, limit))).collect();
         let primary = servers.iter().position(|s| s.role == Role::Primary).unwrap_or(0);
-        Self { servers, primary, last_write: ArcSwapOption::empty() }
+        let policy = match config.routing.balance {
+            Balance::RoundRobin => Policy::RoundRobin,
+            Balance::LeastOutstanding => Policy::LeastOutstanding,
+            Balance::Latency => Policy::Latency,
+        };
+        Self { servers, primary, policy, last_write: ArcSwapOption::empty() }
     }
 
     /// All servers, in the configuration's order.
@@ -354,7 +366,7 @@ impl Topology {
     }
 
     /// The servers that may serve a read, with their weights: a primary only where it was given one.
-    pub fn readable(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
+    pub fn readable(&self) -> impl Iterator<Item = (usize, u32)> + Clone + '_ {
         let usable = |s: &&Arc<Server>| s.weight > 0 && s.is_readable();
         self.servers.iter().filter(usable).map(|s| (s.index, s.weight))
     }
@@ -364,6 +376,25 @@ impl Topology {
     pub fn labelled<'a>(&'a self, label: &'a str) -> impl Iterator<Item = (usize, u32)> + 'a {
         let usable = move |s: &&Arc<Server>| s.has_label(label) && s.is_readable();
         self.servers.iter().filter(usable).map(|s| (s.index, s.weight.max(1)))
+    }
+
+    /// How the server for a read is chosen among [`Topology::candidates`].
+    pub fn policy(&self) -> Policy {
+        self.policy
+    }
+
+    /// The servers of [`Topology::readable`], or of [`Topology::labelled`], with what the policy goes by; each clock and
+    /// counter is only read where it does.
+    pub fn candidates<'a>(&'a self, label: Option<&'a str>) -> impl Iterator<Item = Candidate> + Clone + 'a {
+        let by_latency = self.policy == Policy::Latency;
+        let usable =
+            move |s: &&Arc<Server>| s.is_readable() && label.map_or(s.weight > 0, |label| s.has_label(label));
+        self.servers.iter().filter(usable).map(move |server| Candidate {
+            index: server.index,
+            weight: label.map_or(server.weight, |_| server.weight.max(1)),
+            outstanding: if self.policy == Policy::RoundRobin { 0 } else { server.outstanding() },
+            latency_us: by_latency.then(|| server.latency_us()).flatten(),
+        })
     }
 
     /// Notes a write that a server acknowledged to a client.
@@ -390,6 +421,10 @@ mod tests {
     use super::*;
 
     fn cluster() -> Topology {
+        cluster_with("round_robin")
+    }
+
+    fn cluster_with(balance: &str) -> Topology {
         let text = r#"
             [[servers]]
             name = "db1"
@@ -405,8 +440,10 @@ mod tests {
             password = "x"
             [pool]
             max_connections = 2
-        "#;
-        Topology::new(&config::Config::parse(text, |_| None).expect("a legal configuration"))
+            [routing]
+            balance = ""#;
+        let text = format!("{text}{balance}\"\n");
+        Topology::new(&config::Config::parse(&text, |_| None).expect("a legal configuration"))
     }
 
     #[test]
@@ -466,5 +503,39 @@ mod tests {
         assert!(cluster.primary().permit().is_none());
         drop(first);
         assert!(cluster.primary().permit().is_some());
+    }
+
+    #[test]
+    fn a_statement_counts_until_its_guard_is_dropped_on_whatever_thread() {
+        let cluster = cluster_with("least_outstanding");
+        let server = &cluster.servers()[1];
+        let first = server.begin_statement();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let second = server.begin_statement();
+                assert_eq!(server.outstanding(), 2);
+                drop(second);
+            });
+        });
+        assert_eq!(
+            cluster.candidates(None).map(|c| (c.index, c.outstanding, c.latency_us)).next(),
+            Some((1, 1, None))
+        );
+        drop(first);
+        assert_eq!(server.outstanding(), 0);
+    }
+
+    #[test]
+    fn latency_is_known_from_the_first_reply_on_and_shown_to_the_policy_that_asks() {
+        for (balance, shown) in [("latency", true), ("round_robin", false)] {
+            let cluster = cluster_with(balance);
+            let latency = || cluster.candidates(None).next().and_then(|candidate| candidate.latency_us);
+            assert_eq!(latency(), None);
+            cluster.servers()[1].observe_latency(Duration::from_secs(3_000));
+            // However long this test is held up, the average does not fall to a third in 10 s.
+            assert_eq!(latency().is_some_and(|us| us > 1_000_000_000), shown, "{balance}");
+            let mut balancer = crate::routing::Balancer::new();
+            assert_eq!(balancer.choose_by(cluster.policy(), cluster.candidates(None)), Some(1));
+        }
     }
 }

@@ -27,6 +27,8 @@ password = "env:PW"
 clients = ["10.1.2.3", "10.0.0.0/8", "fd00::/8", "localhost"]
 schema = "shop"
 [routing]
+balance = "least_outstanding"
+stick = "session"
 fallback = "error"
 consistency = "global"
 consistency_wait_ms = 7
@@ -92,6 +94,8 @@ fn all_other(directory: &std::path::Path) -> Config {
             schema: Some("shop".to_owned()),
         }],
         routing: Routing {
+            balance: Balance::LeastOutstanding,
+            stick: Stick::Session,
             fallback: Fallback::Error,
             consistency: Consistency::Global,
             consistency_wait_ms: 7,

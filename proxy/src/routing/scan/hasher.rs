@@ -64,7 +64,7 @@ pub(super) struct Hasher {
     /// The row being read is not the first of its list.
     further_row: bool,
     at_start: bool,
-    /// Lists count as one: not in a SET, where a comma begins the next assignment.
+    /// Lists count as one: not in a SET or HELP, where one literal means another thing than two.
     merges: bool,
     after_word: bool,
     exact: Exact,
@@ -168,7 +168,7 @@ impl Hasher {
         if any_of(text, &["KILL", "USE"]) {
             self.exact = Exact::Statement;
         }
-        self.merges = !any_of(text, &["SET"]);
+        self.merges = !any_of(text, &["SET", "HELP"]);
     }
 
     /// Names and variables count byte for byte; they may be `autocommit`.
