@@ -153,10 +153,11 @@ impl Session {
                 }
                 Err(error) => error,
             };
-            if !error.is_down() || Instant::now() + pause > deadline {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if !error.is_down() || left.is_zero() {
                 return Err(NoBackend::Answer(self.connect_error(&server, error)));
             }
-            tokio::time::sleep(pause).await;
+            tokio::time::sleep(pause.min(left)).await;
             pause = (pause * 2).min(Duration::from_millis(500));
         }
     }
