@@ -35,7 +35,7 @@ pub use classify::classify;
 pub use dialect::{ClientCharset, Dialect, ServerFamily};
 pub use effects::Effects;
 pub use facts::{Fallback, Isolation, PinReason, ReplicaFacts, Route, RouteReason, SessionFacts, Target};
-pub use latency::{DECAY, Latency};
+pub use latency::{LATENCY_DECAY, Latency};
 pub use scan::{Hint, Scan, scan};
 
 /// Decides where a statement goes. `hint` is the one of its leading comment.
