@@ -1,6 +1,6 @@
 //! What a server's statements took lately: a peak-sensitive moving average that forgets.
 //!
-//! A value above the average becomes the average at once, one below it pulls the average down over [`DECAY`]: so a
+//! A value above the average becomes the average at once, one below it pulls the average down over [`LATENCY_DECAY`]: so a
 //! server that turns slow is left alone with its first slow reply, and one that recovers is trusted step by step. With
 //! no reply to measure the average falls too, since a server that is left alone must be tried again some time.
 //! The shape is known as peak EWMA, from Twitter's Finagle and from Linkerd.
@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 /// In how much time an average falls to 1/e (37 %), and a measurement below it counts for the rest.
-pub const DECAY: Duration = Duration::from_secs(10);
+pub const LATENCY_DECAY: Duration = Duration::from_secs(10);
 
 /// The average, and when it was taken. A plain value: 8 bytes, for one atomic word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -47,7 +47,7 @@ impl Latency {
         let idle_ms = clock_ms(now).wrapping_sub(self.taken_ms);
         // Clocks of two threads may be read in the wrong order: half of the range is the past.
         let idle_ms = if idle_ms > u32::MAX / 2 { 0 } else { idle_ms };
-        (-f64::from(idle_ms) / 1e3 / DECAY.as_secs_f64()).exp()
+        (-f64::from(idle_ms) / 1e3 / LATENCY_DECAY.as_secs_f64()).exp()
     }
 
     /// As one number.
@@ -92,7 +92,7 @@ mod tests {
         let peak = calm.observe(ms(100), SECOND);
         assert_eq!(peak.at(SECOND), Some(100_000));
         assert_eq!(peak.observe(ms(1), SECOND).at(SECOND), Some(100_000), "no time has passed");
-        let later = SECOND + DECAY;
+        let later = SECOND + LATENCY_DECAY;
         let recovering = peak.observe(ms(1), later).at(later).unwrap();
         assert!(recovering.abs_diff(37_420) < 50, "{recovering}");
     }
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn what_is_not_measured_is_forgotten_but_not_that_there_was_a_measurement() {
         let latency = Latency::default().observe(ms(100), SECOND);
-        let after = |times: u32| latency.at(SECOND + DECAY * times);
+        let after = |times: u32| latency.at(SECOND + LATENCY_DECAY * times);
         assert!(after(1).unwrap().abs_diff(36_788) < 50);
         assert!(after(2).unwrap() < after(1).unwrap());
         assert_eq!(after(100), Some(0));

@@ -45,7 +45,7 @@ pub use dialect::{ClientCharset, Dialect, ServerFamily};
 pub use effects::Effects;
 pub use facts::{Fallback, Isolation, PinReason, ReplicaFacts, Route, RouteReason, SessionFacts, Target};
 pub use firewall::{Hazard, Hazards};
-pub use latency::{DECAY, Latency};
+pub use latency::{LATENCY_DECAY, Latency};
 pub use normal::normal_form;
 pub use rules::{
     Action, Asked, Matcher, Pattern, Rule, RuleCount, RuleId, RuleSet, Rules, Verdict, Wish, covers, is_wider,
