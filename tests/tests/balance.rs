@@ -109,9 +109,9 @@ fn sysbench_point_selects_split_as_the_weights_say() {
     sysbench("prepare", &[]);
     integration_tests::wait_for_replicas(&cluster);
     let selects = || -> Vec<u64> {
-        let ask =
-            "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'COM_SELECT'";
-        cluster.servers().iter().map(|server| root(server).query(ask).number()).collect()
+        let of = |server| root(server).query("SHOW GLOBAL STATUS LIKE 'Com_select'").rows()[0][1].clone();
+        let servers = cluster.servers().iter();
+        servers.map(|server| of(server).and_then(|value| value.parse().ok()).expect("a number")).collect()
     };
     let before = selects();
     sysbench("run", &["--skip-trx=on", "--db-ps-mode=disable", "--threads=8", "--events=8000", "--time=0"]);

@@ -365,11 +365,11 @@ impl Connection {
         Ok(())
     }
 
-    /// Says COM_QUIT and closes.
+    /// Says COM_QUIT and waits until the server has closed: its place is free only then.
     pub async fn quit(mut self) {
         self.stream.set_sequence(0);
         self.stream.queue_packet(&[0x01]);
-        self.stream.shutdown(Duration::from_secs(1)).await;
+        self.stream.shutdown_lingering(Duration::from_secs(1)).await;
     }
 }
 
