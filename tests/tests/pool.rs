@@ -188,6 +188,27 @@ fn connection_id_is_one_number_and_kill_means_it() {
 }
 
 #[test]
+fn with_autocommit_off_a_session_keeps_no_connection_between_transactions() {
+    let telamon = pooled("max_connections = 1\nwait_ms = 2000");
+    let schema = Schema::new();
+    schema.run(&["CREATE TABLE t (id INT)"]);
+    let mut clients: Vec<_> = (0..3).map(|_| telamon.connect(&schema.login())).collect();
+    for client in &mut clients {
+        client.query("SET autocommit = 0").expect_ok(); // as Python's drivers begin
+    }
+    for client in &mut clients {
+        client.query("INSERT INTO t VALUES (1)").expect_ok();
+        client.query("ROLLBACK").expect_ok();
+        client.query("INSERT INTO t VALUES (2)").expect_ok();
+        client.query("COMMIT").expect_ok();
+    }
+    assert_eq!(clients[0].query("SELECT COUNT(*), @@autocommit FROM t").rows()[0], [Some("3".into()), Some("0".into())]);
+    clients[0].query("COMMIT").expect_ok();
+    let mut fresh = telamon.connect(&schema.login());
+    assert_eq!(fresh.query("SELECT @@autocommit").text(), "1");
+}
+
+#[test]
 fn who_waits_in_vain_is_told_and_can_go_on() {
     let telamon = pooled("max_connections = 1\nwait_ms = 300");
     let mut holder = telamon.connect(&Login::default());

@@ -238,7 +238,9 @@ impl SessionState {
 
     /// Whether the session can go on over a new connection as if nothing had happened.
     pub(super) fn survives_loss_of(&self, slot: Slot) -> bool {
-        slot == Slot::Replica || (self.held().is_none() && !self.pins.irreplaceable)
+        // With autocommit off and no transaction begun there is nothing but the setting, which any connection can have.
+        let nothing_there = !self.in_transaction() && self.pins.first().is_none() && !self.pins.irreplaceable;
+        slot == Slot::Replica || nothing_there
     }
 
     /// Whether a reset of the connection leaves nothing of the session on its server.
