@@ -87,7 +87,7 @@ impl Account {
     }
 
     /// The statement that gives a connection the character set and collation of its login.
-    fn set_names(&self) -> String {
+    pub fn set_names(&self) -> String {
         let collation = Collation::from(CollationId::from(u16::from(self.collation)));
         // The old name means the same to every server; the new one is unknown to older ones.
         let old = |name: &str| name.replace("utf8mb3", "utf8");

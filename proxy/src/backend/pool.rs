@@ -26,8 +26,8 @@ use tokio::time::Instant;
 pub const TICK: Duration = Duration::from_secs(1);
 /// Ticks of idleness after which a connection is asked whether it is still there before it is used.
 const LONG_IDLE: u32 = 10;
-/// A session that waits takes what another has a firm claim to only after this part of its time.
-const PATIENCE: u32 = 2;
+/// A session that waits takes what another has a firm claim to only after this time, or half of its own.
+const PATIENCE: Duration = Duration::from_millis(100);
 
 /// How long a server that has too many connections is left alone by a session.
 const FULL: Duration = Duration::from_millis(50);
@@ -173,6 +173,11 @@ impl Pools {
         server: usize,
         wish: Wish<'_>,
     ) -> Result<PooledConnection, ConnectError> {
+        if let Some(own) = self.take_own(server, &wish)
+            && let Some(connection) = self.validated(server, own, &wish).await
+        {
+            return Ok(connection);
+        }
         if self.is_waited_for(server) {
             return self.wait(server, wish).await;
         }
@@ -180,6 +185,14 @@ impl Pools {
             Err(ConnectError::Limit) => self.wait(server, wish).await,
             done => done,
         }
+    }
+
+    /// The idle connection that the session itself has a claim to: nobody else waits for that.
+    fn take_own(&self, server: usize, wish: &Wish<'_>) -> Option<Idle> {
+        wish.claim?;
+        let mut lists = self.servers[server].lists.borrow_mut();
+        let at = lists.idle.iter().rposition(|idle| idle.suits(wish) && idle.is_claimed_by(wish.claim))?;
+        lists.idle.remove(at)
     }
 
     /// Whether others wait already; nobody overtakes them.
@@ -208,7 +221,7 @@ impl Pools {
         let mut starving = target.starve();
         let _waiting = Counted::new(&self.servers[server].waiting);
         let deadline = Instant::now() + self.limits.wait;
-        let mut patience = Instant::now() + self.limits.wait / PATIENCE;
+        let mut patience = Instant::now() + (self.limits.wait / 2).min(PATIENCE);
         let mut front = false;
         loop {
             let handed = self.enqueue(server, front);
@@ -304,8 +317,8 @@ impl Pools {
         Ok(PooledConnection::new(self.clone(), server, Box::new(parts)))
     }
 
-    /// The idle connection that suits best: the session's own, one that nobody claims and that has the settings, any
-    /// other that nobody claims, the one that was left alone for longest.
+    /// The idle connection that suits best: one that nobody claims and that has the settings, any other that nobody
+    /// claims, the one that was left alone for longest.
     fn take_idle(&self, server: usize, wish: &Wish<'_>) -> Option<Idle> {
         let mut lists = self.servers[server].lists.borrow_mut();
         if lists.idle.is_empty() {
@@ -317,10 +330,7 @@ impl Pools {
         let same = |idle: &Idle| Rc::ptr_eq(&idle.parts.settings, wish.settings);
         let now = self.now.get();
         let left = |idle: &Idle| idle.suits(wish) && !idle.is_firm() && idle.since != now;
-        let at = wish
-            .claim
-            .and_then(|claim| newest(&|idle| idle.is_claimed_by(Some(claim))))
-            .or_else(|| newest(&|idle| idle.is_free() && same(idle)))
+        let at = newest(&|idle| idle.is_free() && same(idle))
             .or_else(|| newest(&|idle| idle.is_free()))
             .or_else(|| lists.idle.iter().position(left))
             .or_else(|| {
@@ -380,15 +390,14 @@ impl Pools {
         let pool = &self.servers[server];
         let mut idle = Idle { parts, claim, since: self.now.get() };
         let mut lists = pool.lists.borrow_mut();
-        lists.waiters.retain(|waiter| !waiter.is_closed());
-        let elsewhere = pool.server.starving() > lists.waiters.len();
-        if self.is_old(&idle)
-            || (elsewhere && (lists.waiters.is_empty() || self.has_more_than_its_share(pool)))
-        {
+        let waiting = pool.waiting.get();
+        let is_wanted = !idle.is_firm() || pool.server.is_urgent();
+        let elsewhere = is_wanted && pool.server.starving() > waiting;
+        if self.is_old(&idle) || (elsewhere && (waiting == 0 || self.has_more_than_its_share(pool))) {
             drop(lists);
             return Self::discard(idle);
         }
-        if !idle.is_firm() {
+        if is_wanted {
             while let Some(waiter) = lists.waiters.pop_front() {
                 match waiter.send(Some(idle)) {
                     Ok(()) => return,

@@ -60,6 +60,11 @@ impl ErrPacket {
         Ok(Self { code, message: String::from_utf8_lossy(text).into_owned() })
     }
 
+    /// ER_BAD_DB_ERROR.
+    pub fn is_unknown_schema(&self) -> bool {
+        self.code == 1049
+    }
+
     /// ER_CON_COUNT_ERROR, ER_TOO_MANY_USER_CONNECTIONS, ER_USER_LIMIT_REACHED: there would be room later.
     pub fn is_too_many_connections(&self) -> bool {
         [1040, 1203, 1226].contains(&self.code)

@@ -10,7 +10,7 @@ use super::replay::{Goal, Replayed, Replies, read_replies, replay};
 use super::state::InsertId;
 use crate::config::Consistency;
 use crate::protocol::error_code::ServerError;
-use crate::protocol::response;
+use crate::protocol::response::{self, ErrPacket};
 use crate::routing::Effects;
 use crate::topology::Gtid;
 use std::rc::Rc;
@@ -80,6 +80,7 @@ impl Session {
             wait: wait.as_ref().map(|(gtid, wait_ms)| (&**gtid, *wait_ms)),
             insert_id: insert_id.as_deref(),
             nothing_before,
+            may_reset: true,
             family,
         };
         let replay = replay(backend, &goal);
@@ -109,6 +110,11 @@ impl Session {
             }
             Ok(Replayed::Refused(payload)) => {
                 self.backends.drop_slot(plan.slot);
+                let gone = ErrPacket::parse(&payload).is_ok_and(|error| error.is_unknown_schema());
+                if gone && !plan.enters_schema {
+                    self.state.lost_schema();
+                    return Ok(Brought::NotYet);
+                }
                 Ok(Brought::Refused(payload))
             }
             Ok(Replayed::Behind) | Err(_) => {

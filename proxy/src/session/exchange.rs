@@ -8,6 +8,7 @@ use super::end::{End, Side};
 use super::kill::Running;
 use super::relay::{Relay, RelayError, Withholds, consume_front, discard_reply, stream_command};
 use super::replay::{Replayed, Replies, read_replies};
+use super::state::InsertId;
 use super::walk::{Progress, Walk};
 use crate::config::Consistency;
 use crate::io::PacketStream;
@@ -38,6 +39,8 @@ pub(super) struct Plan {
     pub(super) whole: bool,
     /// The client's id of the prepared statement that must be on the connection.
     pub(super) statement: Option<u32>,
+    /// Whether the session begins: a schema that is not there is its client's error.
+    pub(super) enters_schema: bool,
     /// Whether it was prepared again already after the server did not know it.
     pub(super) reprepared: bool,
     pub(super) asks: Asks,
@@ -58,6 +61,7 @@ impl Plan {
             fixed: false,
             whole: true,
             statement: None,
+            enters_schema: false,
             reprepared: false,
             asks: Asks::default(),
             new_statement: None,
@@ -117,7 +121,7 @@ impl Session {
 
     /// Gets a connection to the primary and enters the session's schema there.
     pub(super) async fn enter_schema(&mut self) -> Result<(), NoBackend> {
-        let mut plan = Plan::new(Slot::Primary, Command::InitDb);
+        let mut plan = Plan { enters_schema: true, ..Plan::new(Slot::Primary, Command::InitDb) };
         for _ in 0..MAX_ATTEMPTS {
             self.open(Slot::Primary).await?;
             match self.bring(&mut plan).await {
@@ -280,6 +284,12 @@ impl Session {
         self.state.observe(plan.slot, plan.effects, &self.seen);
         self.state.observe_left(plan, &self.seen);
         let may_write = !plan.repeatable && !plan.fixed && !plan.asks.is_question;
+        if plan.slot == Slot::Primary
+            && self.state.insert_id == InsertId::Here
+            && let Some(backend) = self.backends.get_mut(plan.slot)
+        {
+            backend.has_insert_id = true;
+        }
         if self.seen.no_report && may_write && plan.slot == Slot::Primary {
             self.state.may_have_written(); // INSERT … RETURNING
             if let Some(backend) = self.backends.get_mut(plan.slot) {

@@ -258,7 +258,6 @@ impl PooledConnection {
             return Ok(());
         }
         let replay = replay(self, &Goal::settings(settings));
-        self.note_reset_for(settings);
         self.settings = settings.clone();
         let stream = &mut self.connection.stream;
         stream.queue(&replay.packets);

@@ -53,14 +53,16 @@ pub(super) struct Goal<'a> {
     pub(super) insert_id: Option<&'a [u8]>,
     /// The statement asks about the one before it, of which nothing is left to be told.
     pub(super) nothing_before: bool,
+    /// Whether the connection may be reset: it has nothing of the session's but settings.
+    pub(super) may_reset: bool,
     pub(super) family: ServerFamily,
 }
 
 impl<'a> Goal<'a> {
-    /// These settings, and nothing else.
+    /// These settings, and nothing else: what else the session has there stays.
     pub(super) fn settings(settings: &'a Rc<Settings>) -> Self {
         let family = ServerFamily::default();
-        Self { settings, wait: None, insert_id: None, nothing_before: false, family }
+        Self { settings, wait: None, insert_id: None, nothing_before: false, may_reset: false, family }
     }
 }
 
@@ -75,7 +77,7 @@ pub(super) fn replay(connection: &PooledConnection, goal: &Goal<'_>) -> Replay {
         replay.wait_for(gtid.text(), goal.family, wait_ms);
     }
     if !Rc::ptr_eq(&connection.settings, goal.settings) {
-        replay.settings(connection, goal.settings);
+        replay.settings(connection, goal);
     }
     if let Some(id) = goal.insert_id {
         replay.push(0x03, &[b"SET SESSION last_insert_id=", id].concat());
@@ -113,10 +115,12 @@ type Variables = BTreeMap<Box<str>, Box<[u8]>>;
 
 impl Replay {
     /// What leads from the connection's settings to these.
-    fn settings(&mut self, connection: &Parts, to: &Settings) {
-        let mut from = &*connection.settings;
+    fn settings(&mut self, connection: &Parts, goal: &Goal<'_>) {
+        let (mut from, to) = (&*connection.settings, &**goal.settings);
         let bare;
-        if from.needs_reset_for(to) {
+        if !goal.may_reset {
+            self.defaults(connection, to);
+        } else if from.needs_reset_for(to) {
             let login = (!to.was_reset).then(|| connection.account().as_ref());
             for command in connection.connection.reset_commands(login, connection.is_read_only()) {
                 put_packet(&mut self.packets, 0, &command);
@@ -143,6 +147,20 @@ impl Replay {
         }
         if !set.is_empty() {
             self.push(0x03, &set);
+        }
+    }
+
+    /// What gives variables that `to` does not name the value of a new session's, one by one.
+    fn defaults(&mut self, connection: &Parts, to: &Settings) {
+        let lacks = |name: &&str| !to.variables.contains_key(*name);
+        let names = connection.settings.variables.keys().map(AsRef::as_ref).filter(lacks);
+        let (of_text, others): (Vec<_>, Vec<_>) = names.partition(|name| NAMES.contains(name));
+        if !of_text.is_empty() {
+            self.push(0x03, connection.account().set_names().as_bytes());
+        }
+        let set: Vec<_> = others.iter().map(|name| format!("SESSION {name}=DEFAULT")).collect();
+        if !set.is_empty() {
+            self.push(0x03, format!("SET {}", set.join(", ")).as_bytes());
         }
     }
 

@@ -72,11 +72,15 @@ pub(super) enum InsertId {
 #[derive(Debug, Default)]
 struct Pins {
     temporary_table: bool,
+    /// LOCK TABLES, as the server's transaction tracker knows it.
+    tracked_lock: bool,
+    /// What the tracker does not know: FLUSH TABLES WITH READ LOCK.
     locked_tables: bool,
     next_transaction: bool,
     xa: bool,
     unknown: bool,
-    named_locks: u32,
+    /// Which locks were given, and which of them were released, only rows tell: until the session ends.
+    named_locks: bool,
     handlers: u32,
     /// Not a pin, but lost with the connection: user variables, names of prepared statements.
     irreplaceable: bool,
@@ -86,7 +90,7 @@ struct Pins {
 const LAST_WRITE: &str = "last_gtid";
 
 /// Variables that are reported and are no settings: MySQL's statement_id comes with every reply.
-const NO_SETTINGS: [&str; 5] = ["autocommit", "identity", "insert_id", "last_insert_id", "statement_id"];
+const NO_SETTINGS: [&str; 3] = ["autocommit", "insert_id", "statement_id"];
 
 /// Variables that matter to writes alone: no replica needs them, and no other connection to the primary is given them.
 const OF_WRITES: [&str; 12] = [
@@ -187,6 +191,11 @@ impl SessionState {
         if !gtid.is_empty() && self.last_write.as_ref().is_none_or(|known| known.text() != gtid) {
             self.last_write = Some(Arc::new(Gtid::new(gtid)));
         }
+    }
+
+    /// The default schema was dropped, by whomever.
+    pub(super) fn lost_schema(&mut self) {
+        self.set_schema(None);
     }
 
     /// User variables were set to literals.
@@ -345,7 +354,7 @@ impl SessionState {
                 Change::TransactionCharacteristics(text) => {
                     self.pins.next_transaction = !text.is_empty() && !self.in_transaction();
                 }
-                Change::TransactionState(letters) => self.pins.locked_tables = letters.contains(&b'L'),
+                Change::TransactionState(letters) => self.pins.tracked_lock = letters.contains(&b'L'),
                 _ => {}
             }
         }
@@ -360,7 +369,13 @@ impl SessionState {
         if NO_SETTINGS.contains(&name) || name.starts_with("session_track_") {
             return;
         }
-        if !is_replayable(value) {
+        if name == "last_insert_id" || name == "identity" {
+            self.insert_id = InsertId::Here;
+            return;
+        }
+        // With sql_auto_is_null a WHERE may ask for the last insert id without a word of it.
+        let asks_unsaid = name == "sql_auto_is_null" && !matches!(value, b"0" | b"OFF");
+        if !is_replayable(value) || asks_unsaid {
             self.pins.unknown = true;
             return;
         }
@@ -430,9 +445,9 @@ impl SessionState {
         }
         self.pins.unknown |= has(Effects::SETS_UNTRACKED_STATE);
         self.pins.temporary_table |= has(Effects::CREATES_TEMPORARY_TABLE);
-        self.pins.named_locks += u32::from(has(Effects::TAKES_NAMED_LOCK));
+        self.pins.named_locks |= has(Effects::TAKES_NAMED_LOCK);
         self.pins.handlers += u32::from(has(Effects::OPENS_HANDLER));
-        self.pins.locked_tables |= has(Effects::LOCKS_TABLES);
+        self.pins.locked_tables |= has(Effects::LOCKS_TABLES) && !self.pins.tracked_lock;
         self.pins.xa |= has(Effects::XA);
         if effects.contains(Effects::MULTI_STATEMENT) {
             return; // which of them came last is not known
@@ -440,9 +455,6 @@ impl SessionState {
         self.pins.next_transaction |= has(Effects::SETS_NEXT_TRANSACTION);
         if has(Effects::UNLOCKS_TABLES) {
             self.pins.locked_tables = false;
-        }
-        if has(Effects::RELEASES_NAMED_LOCK) {
-            self.pins.named_locks = self.pins.named_locks.saturating_sub(1);
         }
         if has(Effects::CLOSES_HANDLER) {
             self.pins.handlers = self.pins.handlers.saturating_sub(1);
@@ -459,8 +471,8 @@ impl Pins {
             (self.next_transaction, PinReason::NextTransaction),
             (self.xa, PinReason::Xa),
             (self.temporary_table, PinReason::TemporaryTable),
-            (self.locked_tables, PinReason::LockedTables),
-            (self.named_locks > 0, PinReason::NamedLock),
+            (self.locked_tables || self.tracked_lock, PinReason::LockedTables),
+            (self.named_locks, PinReason::NamedLock),
             (self.handlers > 0, PinReason::Handler),
             (self.unknown, PinReason::UnknownState),
         ];
