@@ -6,7 +6,7 @@ use crate::config::Config;
 use crate::io::{Buffers, Socket};
 use crate::protocol::auth::RsaKey;
 use crate::routing::{Balancer, ClassCache, RouteCounts, Rules};
-use crate::session::{self, Context, Handle, KillAnswer, KillRequest, Killer, Signal};
+use crate::session::{self, Ask, Context, Handle, KillAnswer, KillRequest, Killer, Signal};
 use crate::topology::Topology;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -224,10 +224,13 @@ fn answer(sessions: &Sessions, request: KillRequest) {
     let found = match sessions.get(&request.id) {
         None => KillAnswer::Unknown,
         Some(handle) => {
-            if let Some(signal) = request.signal {
-                handle.send(signal);
+            match request.what {
+                Ask::Hold => handle.hold(),
+                Ask::LetGo => handle.let_go(),
+                Ask::Tell(signal) => handle.send(signal),
             }
-            KillAnswer::Found { same_user: handle.is_of(&request.user), running: handle.running() }
+            let (running, waiting) = (handle.running(), handle.is_waiting());
+            KillAnswer::Found { same_user: handle.is_of(&request.user), running, waiting }
         }
     };
     // The asker may have left meanwhile.

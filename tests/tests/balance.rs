@@ -120,3 +120,17 @@ fn sysbench_point_selects_split_as_the_weights_say() {
     assert!((0.74..0.76).contains(&share), "{counted:?}");
     assert!(counted[1] + counted[2] >= 8000 && counted[0] < 200, "{counted:?}");
 }
+
+#[test]
+fn prepared_reads_are_balanced_too_and_prepared_where_they_run() {
+    let telamon = weighted(cluster(), [0, 1, 1], "");
+    let mut client = telamon.connect(&Login::default());
+    let mut counts = BTreeMap::new();
+    for _ in 0..40 {
+        let id = client.prepare("SELECT id FROM whoami.t");
+        let row = client.execute(id, &[]).packets[3].payload.clone();
+        client.close_statement(id);
+        *counts.entry(row[2]).or_insert(0) += 1;
+    }
+    assert_eq!(counts.values().copied().collect::<Vec<_>>(), [20, 20]);
+}

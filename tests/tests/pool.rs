@@ -202,7 +202,10 @@ fn with_autocommit_off_a_session_keeps_no_connection_between_transactions() {
         client.query("INSERT INTO t VALUES (2)").expect_ok();
         client.query("COMMIT").expect_ok();
     }
-    assert_eq!(clients[0].query("SELECT COUNT(*), @@autocommit FROM t").rows()[0], [Some("3".into()), Some("0".into())]);
+    assert_eq!(
+        clients[0].query("SELECT COUNT(*), @@autocommit FROM t").rows()[0],
+        [Some("3".into()), Some("0".into())]
+    );
     clients[0].query("COMMIT").expect_ok();
     let mut fresh = telamon.connect(&schema.login());
     assert_eq!(fresh.query("SELECT @@autocommit").text(), "1");
@@ -250,4 +253,74 @@ fn in_session_mode_each_session_has_its_own_connection() {
     assert_eq!(primary.query(count).text(), "5");
     clients.clear();
     wait_for("they end with their sessions", SOON, || (primary.query(count).text() == "0").then_some(()));
+}
+
+#[test]
+fn a_statement_prepared_again_disturbs_nothing_that_the_session_has_on_its_connection() {
+    let telamon = pooled("prepared_statements = 1");
+    let schema = Schema::new();
+    schema.run(&["CREATE TABLE t (id INT)"]);
+    let mut client = telamon.connect(&schema.login());
+    let id = client.prepare("INSERT INTO t VALUES (2)");
+    client.query("SET sql_mode = 'ANSI', lock_wait_timeout = 9").expect_ok();
+    client.query("SET NAMES latin1").expect_ok();
+    client.query("CREATE TEMPORARY TABLE kept (id INT)").expect_ok();
+    client.query("BEGIN").expect_ok();
+    client.query("INSERT INTO t VALUES (1)").expect_ok();
+    client.prepare("SELECT 1, ?"); // takes the place of the first
+    client.execute(id, &[]).expect_ok();
+    client.query("ROLLBACK").expect_ok();
+    assert_eq!(client.query("SELECT COUNT(*) FROM t").text(), "0", "both were in the transaction");
+    client.query("SELECT * FROM kept").expect_ok();
+    let settings =
+        client.query("SELECT @@sql_mode LIKE '%ANSI%', @@lock_wait_timeout, @@character_set_client").rows();
+    assert_eq!(settings[0], [Some("1".into()), Some("9".into()), Some("latin1".into())]);
+}
+
+#[test]
+fn locks_do_not_outlive_their_session_and_reach_nobody_else() {
+    let telamon = pooled("max_connections = 2\nwait_ms = 3000");
+    let schema = Schema::new();
+    schema.run(&["CREATE TABLE t (id INT)"]);
+    let mut locker = telamon.connect(&schema.login());
+    locker.query("SELECT GET_LOCK('pool.one', 0), GET_LOCK('pool.two', 0)").expect_ok();
+    locker.query("SELECT RELEASE_LOCK('pool.one')").expect_ok();
+    let mut other = telamon.connect(&schema.login());
+    assert_eq!(other.query("SELECT GET_LOCK('pool.two', 0)").text(), "0");
+    drop(locker);
+    wait_for("the lock ends with its session", SOON, || {
+        (other.query("SELECT IS_FREE_LOCK('pool.two')").text() == "1").then_some(())
+    });
+}
+
+#[test]
+fn a_session_whose_schema_was_dropped_can_enter_another() {
+    let telamon = pooled("max_connections = 2");
+    let (gone, left) = (Schema::new(), Schema::new());
+    let mut client = telamon.connect(&gone.login());
+    let mut other = telamon.connect(&left.login());
+    root(cluster().primary()).query(&format!("DROP DATABASE {}", gone.name)).expect_ok();
+    other.query("BEGIN").expect_ok(); // it may have the other's connection now
+    assert_eq!(client.query("SELECT 1").text(), "1");
+    client.query(&format!("USE {}", left.name)).expect_ok();
+    assert_eq!(client.query("SELECT DATABASE()").text(), left.name);
+}
+
+#[test]
+fn a_statement_that_waits_for_a_connection_can_be_killed() {
+    let telamon = pooled("max_connections = 1\nwait_ms = 20000");
+    let schema = Schema::new();
+    schema.run(&["CREATE TABLE t (id INT)"]);
+    let mut holder = telamon.connect(&schema.login());
+    holder.query("BEGIN").expect_ok();
+    holder.query("INSERT INTO t VALUES (1)").expect_ok();
+    let mut waiting = telamon.connect(&Login::default());
+    let id = waiting.greeting.connection_id;
+    let statement = format!("INSERT INTO {}.t VALUES (2)", schema.name);
+    let waiting = thread::spawn(move || waiting.query(&statement).code());
+    thread::sleep(Duration::from_millis(300)); // nothing tells that it waits
+    holder.query(&format!("KILL QUERY {id}")).expect_ok();
+    assert_eq!(within("the killed statement", SOON, || waiting.join().expect("it does not panic")), 1317);
+    holder.query("COMMIT").expect_ok();
+    assert_eq!(holder.query("SELECT COUNT(*) FROM t").text(), "1");
 }

@@ -28,6 +28,11 @@ impl ServerError {
         Self::new(1040, "08004", "Too many connections".into())
     }
 
+    /// ER_QUERY_INTERRUPTED
+    pub fn query_interrupted() -> Self {
+        Self::new(1317, "70100", "Query execution was interrupted".into())
+    }
+
     /// ER_CON_COUNT_ERROR: no connection to a server came back in time.
     pub fn no_connection_free(server: &str, wait_ms: u64) -> Self {
         Self::new(

@@ -76,6 +76,7 @@ pub struct ReplyState {
     shape: ReplyShape,
     deprecate_eof: bool,
     continued: bool,
+    rows: bool,
 }
 
 impl ReplyState {
@@ -88,12 +89,17 @@ impl ReplyState {
             _ => Phase::First,
         };
         let deprecate_eof = capabilities.contains(CapabilityFlags::CLIENT_DEPRECATE_EOF);
-        Self { phase, shape, deprecate_eof, continued: false }
+        Self { phase, shape, deprecate_eof, continued: false, rows: false }
     }
 
     /// Whether the reply is complete.
     pub fn is_last(&self) -> bool {
         self.phase == Phase::Last
+    }
+
+    /// Whether it has, or had, a result set.
+    pub fn has_rows(&self) -> bool {
+        self.rows
     }
 
     /// Whether [`Self::packet`] must see this packet's whole payload, which begins with `first`.
@@ -155,6 +161,7 @@ impl ReplyState {
                     return Err(Malformed("a result set without columns"));
                 }
                 self.phase = Phase::Definitions { left, then: After::Rows };
+                self.rows = true;
                 Ok(Packet::Content)
             }
             (_, 0x00) => {

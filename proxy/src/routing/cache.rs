@@ -178,6 +178,19 @@ mod tests {
     }
 
     #[test]
+    fn a_statement_in_a_literal_is_not_taken_for_another() {
+        let mut cache = ClassCache::new(100);
+        let dialect = Dialect::default();
+        for pair in [
+            ["EXECUTE IMMEDIATE 0x53", "EXECUTE IMMEDIATE 'DELETE FROM t'"],
+            ["SELECT 1; PREPARE s FROM 'SELECT 1'", "SELECT 1; PREPARE s FROM 'DELETE FROM t'"],
+        ] {
+            let classes = pair.map(|sql| cache.classify(sql.as_bytes(), &dialect).0);
+            assert!(!Rc::ptr_eq(&classes[0], &classes[1]), "{pair:?}");
+        }
+    }
+
+    #[test]
     fn the_cache_is_bounded_and_keeps_what_is_used() {
         let mut cache = ClassCache::new(10);
         let dialect = Dialect::default();

@@ -199,6 +199,10 @@ struct Watch {
     explained: bool,
     /// In MariaDB's SET STATEMENT, before its FOR.
     set_statement: bool,
+    /// In a SET.
+    in_set: bool,
+    /// The SET changes what the texts behind it mean.
+    changes_meaning: bool,
 }
 
 impl Watch {
@@ -208,12 +212,33 @@ impl Watch {
         }
         self.explained = false;
         self.set_statement = false;
+        self.in_set = false;
+    }
+
+    /// A SET of the sql_mode or the character set: what stands behind it in the same text is read under the old one here,
+    /// and under the new one by the server.
+    fn setting(&mut self, reader: &Reader<'_>, token: &Token<'_>) {
+        if token.kind == Kind::Word && token.text.eq_ignore_ascii_case(b"SET") && begins_statement(reader) {
+            self.in_set = true;
+        } else if self.in_set && matches!(token.kind, Kind::Word | Kind::NameAfterDot | Kind::SystemVariable)
+        {
+            let name = token.text.to_ascii_lowercase();
+            let has = |word: &[u8]| name.windows(word.len()).any(|window| window == word);
+            self.changes_meaning |=
+                name == b"names" || has(b"sql_mode") || has(b"character") || has(b"charset");
+        }
     }
 
     fn token(&mut self, reader: &Reader<'_>) {
         let Some(token) = reader.this else { return };
+        self.setting(reader, &token);
         match token.kind {
-            Kind::Semicolon => self.end_of_statement(),
+            Kind::Semicolon => {
+                if self.changes_meaning && reader.next.is_some() {
+                    self.found.add(Hazard::Unread);
+                }
+                self.end_of_statement();
+            }
             Kind::Bad => self.found.add(Hazard::Unread),
             Kind::Word => {
                 self.word(reader, &token);
@@ -228,7 +253,8 @@ impl Watch {
     fn call(&mut self, reader: &Reader<'_>, token: &Token<'_>) {
         let name = unquoted(token.text);
         let delays = || [&b"sleep"[..], b"benchmark"].iter().any(|delay| name.eq_ignore_ascii_case(delay));
-        if reader.next_is(Kind::Open) && !reader.last_is(Kind::Dot) && delays() {
+        let is_named = || NAMES_A_TABLE.iter().any(|word| reader.last_is_word(word));
+        if reader.next_is(Kind::Open) && !reader.last_is(Kind::Dot) && delays() && !is_named() {
             self.found.add(Hazard::Sleep);
         }
     }
@@ -296,6 +322,24 @@ impl Watch {
     }
 }
 
+/// Words behind which a name and a parenthesis are a table, an index or a procedure with its list, and no call.
+const NAMES_A_TABLE: [&str; 14] = [
+    "TABLE",
+    "INTO",
+    "INDEX",
+    "KEY",
+    "REFERENCES",
+    "WITH",
+    "RECURSIVE",
+    "CALL",
+    "PROCEDURE",
+    "EXISTS",
+    "INSERT",
+    "REPLACE",
+    "IGNORE",
+    "VIEW",
+];
+
 /// What is lost with DROP.
 const DROPPED: [&str; 5] = ["TABLE", "TABLES", "DATABASE", "SCHEMA", "PARTITION"];
 
@@ -340,6 +384,29 @@ mod tests {
         let found = hazards(sql.as_bytes(), &dialect);
         let hidden = if found.hides_text() { in_strings(sql.as_bytes(), &dialect) } else { Hazards::NONE };
         names(Hazards(found.0 | hidden.0))
+    }
+
+    #[test]
+    fn a_table_named_like_a_delay_is_no_call_of_it() {
+        for sql in [
+            "CREATE TABLE sleep (id INT)",
+            "INSERT INTO sleep (id) VALUES (1)",
+            "REPLACE INTO `benchmark` (a) SELECT 1",
+            "WITH sleep (a) AS (SELECT 1) SELECT 1",
+            "CALL sleep (1)",
+        ] {
+            assert_eq!(of(sql), Vec::<&str>::new(), "{sql}");
+        }
+        assert_eq!(of("SELECT 1 FROM t JOIN u ON sleep (5)"), ["sleep"]);
+    }
+
+    #[test]
+    fn a_text_that_changes_its_own_meaning_is_not_read() {
+        assert_eq!(of(r"SET sql_mode='NO_BACKSLASH_ESCAPES'; SELECT 'a\'; DELETE FROM t; -- '"), ["unread"]);
+        assert_eq!(of("SET NAMES gbk; SELECT 1"), ["unread"]);
+        assert_eq!(of("SET @@session.sql_mode = ''; SELECT 1"), ["unread"]);
+        assert_eq!(of("SET sql_mode='ANSI_QUOTES';"), Vec::<&str>::new());
+        assert_eq!(of("SET lock_wait_timeout = 1; SELECT 1"), Vec::<&str>::new());
     }
 
     #[test]

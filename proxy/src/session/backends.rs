@@ -2,6 +2,7 @@
 
 use super::Session;
 use super::end::{End, Side};
+use super::handle::Signal;
 use super::state::InsertId;
 use crate::backend::{Claim, ConnectError, PooledConnection, Wish};
 use crate::config::{Fallback, PoolMode, Stick};
@@ -9,7 +10,9 @@ use crate::protocol::error_code::ServerError;
 use crate::protocol::response;
 use crate::routing::RuleId;
 use crate::topology::Server;
+use std::future::poll_fn;
 use std::rc::Rc;
+use std::task::Poll;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -35,6 +38,8 @@ pub(super) struct Backends {
     claims: [Option<Rc<Claim>>; 2],
     /// The server that answers the session's reads next.
     pub(super) reader: Option<usize>,
+    /// The server that the read at hand has had its turn on already.
+    pub(super) next_reader: Option<usize>,
     /// The rule whose label limits the choice for the read at hand.
     pub(super) wanted: Option<RuleId>,
 }
@@ -78,6 +83,14 @@ impl Backends {
     pub(super) fn forget_claims(&mut self) {
         self.claims = [None, None];
     }
+}
+
+/// Why the pool gave no connection.
+enum NoConnection {
+    /// The server or the pool.
+    Failed(ConnectError),
+    /// The session was asked to do something else.
+    Told(Signal),
 }
 
 /// Why there is no connection for a statement.
@@ -127,7 +140,8 @@ impl Session {
         Err(self.end(self.server_lost(&server), Side::Backend))
     }
 
-    async fn checkout(&mut self, server: usize, slot: Slot) -> Result<PooledConnection, ConnectError> {
+    /// A connection from the pool; the session may be killed while it waits for one.
+    async fn checkout(&mut self, server: usize, slot: Slot) -> Result<PooledConnection, NoConnection> {
         let pools = self.context.pools.clone();
         let settings = self.state.image(&pools.settings);
         let wish = Wish {
@@ -136,7 +150,29 @@ impl Session {
             claim: self.backends.claim(slot),
             read_only: slot == Slot::Replica,
         };
-        pools.checkout(server, wish).await
+        let checkout = pools.checkout(server, wish);
+        tokio::pin!(checkout);
+        let handle = self.handle.clone();
+        let got = poll_fn(|cx| {
+            if let Poll::Ready(done) = checkout.as_mut().poll(cx) {
+                return Poll::Ready(done.map_err(NoConnection::Failed));
+            }
+            handle.set_waiting(true);
+            let wanted = |signal| matches!(signal, Signal::Kill | Signal::Interrupt);
+            handle.poll_signal(cx, wanted).map(|signal| Err(NoConnection::Told(signal)))
+        })
+        .await;
+        self.handle.set_waiting(false);
+        self.handle.forget_interrupt();
+        got
+    }
+
+    /// What a session that was killed while it waited comes to.
+    fn told(&self, signal: Signal) -> NoBackend {
+        match signal {
+            Signal::Kill => NoBackend::End(self.killed()),
+            _ => NoBackend::Answer(response::err(&ServerError::query_interrupted(), self.capabilities())),
+        }
     }
 
     /// A connection to the primary; while it does not answer, again and again until routing.primary_wait_ms is over.
@@ -151,7 +187,8 @@ impl Session {
                     self.settle(Slot::Primary, connection);
                     return Ok(());
                 }
-                Err(error) => error,
+                Err(NoConnection::Told(signal)) => return Err(self.told(signal)),
+                Err(NoConnection::Failed(error)) => error,
             };
             let left = deadline.saturating_duration_since(Instant::now());
             if !error.is_down() || left.is_zero() {
@@ -184,6 +221,7 @@ impl Session {
     /// the label of the rule that the read follows.
     pub(super) fn read_slot(&mut self, wanted: Option<RuleId>) -> Slot {
         self.backends.wanted = wanted;
+        let next = self.backends.next_reader.take();
         if self.state.reads_on_primary {
             return Slot::Primary;
         }
@@ -200,7 +238,10 @@ impl Session {
         let kept = config.pool.mode == PoolMode::Session || config.routing.stick == Stick::Session;
         let stays =
             |index: &usize| kept && topology.servers()[*index].is_readable() && self.is_wanted(*index);
-        if self.backends.reader.filter(stays).is_none() {
+        let next = next.filter(|index| topology.servers()[*index].is_readable() && self.is_wanted(*index));
+        if next.is_some() {
+            self.backends.reader = next;
+        } else if self.backends.reader.filter(stays).is_none() {
             self.backends.reader = self.choose_reader(&[]);
         }
         match self.backends.reader {
@@ -222,10 +263,14 @@ impl Session {
             let Some(index) = next.take().or_else(|| self.choose_reader(&tried)) else {
                 return Err(self.no_replica());
             };
-            if let Ok(connection) = self.checkout(index, Slot::Replica).await {
-                self.backends.reader = Some(index);
-                self.settle(Slot::Replica, connection);
-                return Ok(());
+            match self.checkout(index, Slot::Replica).await {
+                Ok(connection) => {
+                    self.backends.reader = Some(index);
+                    self.settle(Slot::Replica, connection);
+                    return Ok(());
+                }
+                Err(NoConnection::Told(signal)) => return Err(self.told(signal)),
+                Err(NoConnection::Failed(_)) => {}
             }
             tried.extend([index, primary]);
         }
@@ -274,7 +319,7 @@ impl Session {
     }
 
     fn give_back(&mut self, slot: Slot) {
-        if self.statements.has_cursor(slot) {
+        if self.statements.has_cursor(slot) || self.handle.is_held() {
             return;
         }
         if let Some(connection) = self.backends.take(slot) {
@@ -293,7 +338,7 @@ impl Session {
             let clean = self.state.survives_loss_of(slot)
                 && !self.statements.has_cursor(slot)
                 && (slot == Slot::Replica || !self.state.must_ask_primary());
-            match transaction {
+            match transaction && !self.handle.is_held() {
                 true if clean => connection.check_in(None, self.state.left_something(slot)),
                 true if self.state.is_undone_by_reset() => connection.check_in_reset(),
                 _ => connection.quit().await,

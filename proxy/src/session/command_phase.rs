@@ -21,7 +21,9 @@ use crate::protocol::handshake::ChangeUser;
 use crate::protocol::packet::{HEADER_LEN, Header, put_packet};
 use crate::protocol::response;
 use crate::protocol::session_track::Wanted;
-use crate::routing::{Effects, KillTarget, StatementClass, literal_user_variables, with_connection_id};
+use crate::routing::{
+    Effects, KillTarget, Reason, StatementClass, literal_user_variables, with_connection_id,
+};
 use crate::topology::Health;
 use std::rc::Rc;
 use std::task::Poll;
@@ -98,7 +100,11 @@ impl Session {
             let quiet = !self.state.in_transaction();
             let handle = self.handle.clone();
             let stop = |cx: &mut std::task::Context<'_>| -> Poll<Signal> {
-                handle.poll_signal(cx, |signal| signal == Signal::Kill || quiet)
+                handle.poll_signal(cx, |signal| match signal {
+                    Signal::Kill => true,
+                    Signal::Drain => quiet,
+                    Signal::Interrupt => false,
+                })
             };
             match self.client.fill_unless(stop).await? {
                 None => {}
@@ -112,7 +118,7 @@ impl Session {
                     self.client.set_sequence(1);
                     return Err(match signal {
                         Signal::Kill => self.killed(),
-                        Signal::Drain => self.end(ServerError::shutdown(), Side::Proxy),
+                        Signal::Drain | Signal::Interrupt => self.end(ServerError::shutdown(), Side::Proxy),
                     });
                 }
             }
@@ -185,7 +191,8 @@ impl Session {
         let asks = Asks::of(&class, self.payload(), self.state.dialect.family);
         let slot = self.slot_for(&class, hint, verdict, asks);
         let schema = class.schema.clone();
-        let plan = Plan { effects: class.effects, asks, whole, ..Plan::new(slot, Command::Query) };
+        let writes = class.reason == Reason::NotARead;
+        let plan = Plan { effects: class.effects, asks, writes, whole, ..Plan::new(slot, Command::Query) };
         let repeatable = class.kind.is_repeatable();
         let released = class.effects.contains(Effects::ENDS_SESSION);
         let tracking = tracking_named(&class, self.payload());

@@ -27,6 +27,8 @@ pub(super) struct Plan {
     pub(super) shape: ReplyShape,
     /// What the statement does to the session, if the server answers OK.
     pub(super) effects: Effects,
+    /// Whether it is known to write: a result set of it is that of a RETURNING.
+    pub(super) writes: bool,
     /// The schema that a successful USE enters, for servers that do not report it.
     pub(super) schema: Option<Box<[u8]>>,
     /// The user variables that a successful SET gives these values, where it does nothing else.
@@ -55,6 +57,7 @@ impl Plan {
             slot,
             shape: command.reply_shape(),
             effects: Effects::NONE,
+            writes: false,
             schema: None,
             user_variables: None,
             repeatable: false,
@@ -258,6 +261,7 @@ impl Session {
             let next = relay.file(stream).await?;
             walk.file_sent(next);
         }
+        relay.seen.rows = walk.has_rows();
         Ok(Replayed::Done)
     }
 
@@ -283,18 +287,8 @@ impl Session {
         }
         self.state.observe(plan.slot, plan.effects, &self.seen);
         self.state.observe_left(plan, &self.seen);
-        let may_write = !plan.repeatable && !plan.fixed && !plan.asks.is_question;
-        if plan.slot == Slot::Primary
-            && self.state.insert_id == InsertId::Here
-            && let Some(backend) = self.backends.get_mut(plan.slot)
-        {
-            backend.has_insert_id = true;
-        }
-        if self.seen.no_report && may_write && plan.slot == Slot::Primary {
-            self.state.may_have_written(); // INSERT … RETURNING
-            if let Some(backend) = self.backends.get_mut(plan.slot) {
-                backend.has_insert_id = true;
-            }
+        if plan.slot == Slot::Primary {
+            self.note_hidden_write(plan);
         }
         if self.seen.error.is_none()
             && let Some(schema) = plan.schema.take()
@@ -304,6 +298,21 @@ impl Session {
         self.state.previous = plan.slot;
         if up_to_date {
             self.note_settings(plan.slot);
+        }
+    }
+
+    /// Notes what a write may have done that its reply has no room to say: INSERT … RETURNING.
+    fn note_hidden_write(&mut self, plan: &Plan) {
+        if self.seen.no_report && !plan.repeatable && !plan.fixed && !plan.asks.is_question {
+            self.state.may_have_written();
+        }
+        if self.seen.rows && plan.writes {
+            self.state.insert_id = InsertId::Here;
+        }
+        if self.state.insert_id == InsertId::Here
+            && let Some(backend) = self.backends.get_mut(plan.slot)
+        {
+            backend.has_insert_id = true;
         }
     }
 

@@ -9,6 +9,8 @@ use std::task::{Context, Poll, Waker};
 pub enum Signal {
     /// End as soon as no statement runs and no transaction is open.
     Drain,
+    /// Stop waiting for a connection, if that is what the session does: its statement is killed.
+    Interrupt,
     /// End now.
     Kill,
 }
@@ -19,6 +21,10 @@ pub struct Handle {
     id: u32,
     user: RefCell<Vec<u8>>,
     running: Cell<Option<Running>>,
+    /// Whether a statement waits for a connection.
+    waiting: Cell<bool>,
+    /// How many others are about to kill what runs on its connections.
+    held: Cell<u32>,
     signal: Cell<Option<Signal>>,
     waker: RefCell<Option<Waker>>,
 }
@@ -27,7 +33,8 @@ impl Handle {
     /// A new session's handle.
     pub fn new(id: u32) -> Self {
         let (user, waker) = (RefCell::default(), RefCell::default());
-        Self { id, user, running: Cell::new(None), signal: Cell::new(None), waker }
+        let (waiting, held) = (Cell::new(false), Cell::new(0));
+        Self { id, user, running: Cell::new(None), waiting, held, signal: Cell::new(None), waker }
     }
 
     /// The number that the greeting, CONNECTION_ID() and KILL mean.
@@ -53,13 +60,45 @@ impl Handle {
         self.running.set(running);
     }
 
-    /// Asks the session to do something. A kill is never taken back by a drain.
+    /// Whether a statement of it waits for a connection.
+    pub fn is_waiting(&self) -> bool {
+        self.waiting.get()
+    }
+
+    pub(super) fn set_waiting(&self, waiting: bool) {
+        self.waiting.set(waiting);
+    }
+
+    /// Somebody is about to kill what runs on the session's connection: that stays the session's until
+    /// [`Self::let_go`], so that the kill hits nobody else.
+    pub fn hold(&self) {
+        self.held.set(self.held.get() + 1);
+    }
+
+    /// The kill is done.
+    pub fn let_go(&self) {
+        self.held.set(self.held.get().saturating_sub(1));
+    }
+
+    pub(super) fn is_held(&self) -> bool {
+        self.held.get() > 0
+    }
+
+    /// Asks the session to do something. A kill is never taken back, and a drain not by an interrupt.
     pub fn send(&self, signal: Signal) {
-        if self.signal.get() != Some(Signal::Kill) {
-            self.signal.set(Some(signal));
+        match (self.signal.get(), signal) {
+            (Some(Signal::Kill), _) | (Some(Signal::Drain), Signal::Interrupt) => {}
+            _ => self.signal.set(Some(signal)),
         }
         if let Some(waker) = self.waker.borrow_mut().take() {
             waker.wake();
+        }
+    }
+
+    /// The interrupt has been heeded, or came too late.
+    pub(super) fn forget_interrupt(&self) {
+        if self.signal.get() == Some(Signal::Interrupt) {
+            self.signal.set(None);
         }
     }
 

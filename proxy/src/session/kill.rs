@@ -32,10 +32,21 @@ pub struct KillRequest {
     pub id: u32,
     /// Who asks.
     pub user: Vec<u8>,
-    /// What the session is to be told, once the asker may.
-    pub signal: Option<Signal>,
+    /// What is to be done with the session.
+    pub what: Ask,
     /// Where the answer goes.
     pub answer: oneshot::Sender<KillAnswer>,
+}
+
+/// What is to be done with a session that is to be killed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ask {
+    /// Say where its statement runs, and keep its connection until [`Ask::LetGo`].
+    Hold,
+    /// The server has been told.
+    LetGo,
+    /// Tell it this; the asker may.
+    Tell(Signal),
 }
 
 /// What the worker knows of the session.
@@ -49,6 +60,8 @@ pub enum KillAnswer {
         same_user: bool,
         /// Where its statement runs.
         running: Option<Running>,
+        /// Whether its statement waits for a connection.
+        waiting: bool,
     },
 }
 
@@ -65,14 +78,20 @@ impl Killer {
         Self { workers: workers.into() }
     }
 
-    async fn ask(&self, id: u32, user: &[u8], signal: Option<Signal>) -> KillAnswer {
+    async fn ask(&self, id: u32, user: &[u8], what: Ask) -> KillAnswer {
         let (answer, answered) = oneshot::channel();
         let worker = id.wrapping_sub(FIRST_ID) as usize % self.workers.len().max(1);
-        let request = KillRequest { id, user: user.to_vec(), signal, answer };
+        let request = KillRequest { id, user: user.to_vec(), what, answer };
         let sent = self.workers.get(worker).is_some_and(|w| w.send(request).is_ok());
         if sent { answered.await.unwrap_or(KillAnswer::Unknown) } else { KillAnswer::Unknown }
     }
 }
+
+/// How many privileges the asker's own account has by which it may kill anybody's connection: MySQL's and MariaDB's.
+const MAY_KILL_OTHERS: &str = "SELECT COUNT(*) FROM information_schema.USER_PRIVILEGES \
+    WHERE PRIVILEGE_TYPE IN ('SUPER', 'CONNECTION_ADMIN', 'CONNECTION ADMIN') \
+    AND GRANTEE = CONCAT(QUOTE(SUBSTRING_INDEX(CURRENT_USER(), '@', 1)), '@', \
+    QUOTE(SUBSTRING_INDEX(CURRENT_USER(), '@', -1)))";
 
 /// What is to be killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,18 +121,35 @@ impl Session {
         let short = u32::try_from(id).map_err(|_| unknown())?;
         let user = self.who.account.user.clone();
         let killer = self.context.killer.clone();
-        let KillAnswer::Found { same_user, running } = killer.ask(short, &user, None).await else {
+        let KillAnswer::Found { same_user, running, waiting } = killer.ask(short, &user, Ask::Hold).await
+        else {
             return Err(unknown());
         };
-        match running {
-            Some(running) => self.kill_on_server(running).await?,
-            None if !same_user => return Err(KillError::Own(ServerError::kill_denied(id))),
-            None => {}
-        }
-        if what == Kill::Connection {
-            killer.ask(short, &user, Some(Signal::Kill)).await;
+        let allowed = match running {
+            Some(running) => self.kill_on_server(running).await,
+            None if same_user || self.may_kill_others().await => Ok(()),
+            None => Err(KillError::Own(ServerError::kill_denied(id))),
+        };
+        killer.ask(short, &user, Ask::LetGo).await;
+        allowed?;
+        match what {
+            Kill::Connection => drop(killer.ask(short, &user, Ask::Tell(Signal::Kill)).await),
+            Kill::Query if waiting => drop(killer.ask(short, &user, Ask::Tell(Signal::Interrupt)).await),
+            Kill::Query => {}
         }
         Ok(())
+    }
+
+    /// Whether the server would let this account kill the connections of others.
+    async fn may_kill_others(&self) -> bool {
+        let account = Account { schema: None, ..self.who.account.clone() };
+        let permit = self.context.topology.primary().extra_permit();
+        let open = Connection::open(&self.context.connector, permit, &account, &self.context.buffers);
+        let Ok(mut connection) = open.await else { return false };
+        let row = connection.select_row(MAY_KILL_OTHERS.as_bytes()).await;
+        connection.quit().await;
+        let count = row.ok().and_then(|row| row.into_iter().next().flatten());
+        count.is_some_and(|count| count != b"0")
     }
 
     /// Runs KILL QUERY under this session's own account, so that the server decides whether it may.

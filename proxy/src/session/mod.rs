@@ -24,7 +24,7 @@ mod walk;
 
 pub use context::Context;
 pub use handle::{Handle, Signal};
-pub use kill::{FIRST_ID, KillAnswer, KillRequest, Killer, Running};
+pub use kill::{Ask, FIRST_ID, KillAnswer, KillRequest, Killer, Running};
 pub use route::runs_on;
 
 use crate::backend::Account;

@@ -17,7 +17,7 @@ use crate::protocol::error_code::ServerError;
 use crate::protocol::packet::{HEADER_LEN, Header};
 use crate::protocol::prepared_statement::{Execute, long_data, set_statement_id, statement_id};
 use crate::protocol::reply::PreparedHead;
-use crate::routing::{Asked, Effects};
+use crate::routing::{Asked, Effects, Reason};
 use std::rc::Rc;
 
 /// A parameter's bitmap bit, flag and types are at most this long: 65535 parameters.
@@ -56,7 +56,9 @@ impl Session {
             let settings = pools.settings.intern(self.state.image(&pools.settings).of_text());
             let key = Rc::new(PreparedKey::new(sql.into(), settings));
             self.keep_prepared(ran_on, key.clone(), head);
-            self.statements.insert(id, Statement::new(key, class, hint, head.parameters));
+            let mut statement = Statement::new(key, class, hint, head.parameters);
+            statement.first = self.backends.reader.filter(|_| ran_on == Slot::Replica);
+            self.statements.insert(id, statement);
         }
         Ok(())
     }
@@ -107,12 +109,20 @@ impl Session {
         };
         let shape = if head.cursor == 0 { ReplyShape::Results } else { ReplyShape::ResultsOrCursor };
         let asks = Asks::of(&class, &key.sql, self.state.dialect.family);
+        self.backends.next_reader = self.statements.get_mut(id).and_then(|statement| statement.first.take());
         if let Some(error) = self.refusal(&class, verdict) {
             return self.answer_error(&error).await;
         }
         let slot = self.slot_for(&class, hint, verdict, asks);
-        let plan =
-            Plan { effects: class.effects, asks, whole, shape, ..Plan::new(slot, Command::StmtExecute) };
+        let writes = class.reason == Reason::NotARead;
+        let plan = Plan {
+            effects: class.effects,
+            asks,
+            writes,
+            whole,
+            shape,
+            ..Plan::new(slot, Command::StmtExecute)
+        };
         self.close_cursor(id).await;
         let repeatable = class.kind.is_repeatable();
         let ran_on = self.exchange(Plan { repeatable, statement: Some(id), ..plan }).await?;

@@ -388,6 +388,8 @@ impl SessionState {
             return;
         }
         match name {
+            // Names in square brackets: no text can be followed.
+            "sql_mode" if value.windows(5).any(|word| word == b"MSSQL") => self.pins.unknown = true,
             "sql_mode" => self.dialect = self.dialect.with_sql_mode(&String::from_utf8_lossy(value)),
             "character_set_client" => {
                 self.dialect = self.dialect.with_character_set(&String::from_utf8_lossy(value));
@@ -424,7 +426,6 @@ impl SessionState {
     /// A reply without room for a report may have been that of a write.
     pub(super) fn may_have_written(&mut self) {
         self.must_ask_last_write |= self.dialect.family == ServerFamily::MariaDb;
-        self.insert_id = InsertId::Here; // it may have given one, too
     }
 
     /// What [`Self::must_ask`] was for.

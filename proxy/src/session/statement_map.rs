@@ -33,6 +33,8 @@ pub(super) struct Statement {
     /// Long data went over its limit.
     pub(super) long_data_lost: bool,
     pub(super) cursor: Option<Cursor>,
+    /// The server on which it was prepared, until it runs for the first time: a prepare is no turn of its own.
+    pub(super) first: Option<usize>,
 }
 
 impl Statement {
@@ -52,6 +54,7 @@ impl Statement {
             long_data: Vec::new(),
             long_data_lost: false,
             cursor: None,
+            first: None,
         }
     }
 

@@ -24,6 +24,8 @@ pub(super) struct Observation {
     pub(super) error_packet: Option<Vec<u8>>,
     /// Warnings that the statement had; of several, the most that one of them had.
     pub(super) warnings: u16,
+    /// Whether it had a result set.
+    pub(super) rows: bool,
     /// Whether it gave an insert id.
     pub(super) gave_insert_id: bool,
     /// COM_STMT_PREPARE's head, with the server's own statement id.
@@ -55,6 +57,7 @@ impl Observation {
         self.error = None;
         self.error_packet = None;
         self.warnings = 0;
+        self.rows = false;
         self.gave_insert_id = false;
         self.prepared = None;
         self.cursor = false;
@@ -107,6 +110,11 @@ impl Walk {
     /// The same, with the statement id that the client is to see.
     pub(super) fn with_statement_id(self, id: Option<u32>) -> Self {
         Self { statement_id: id, ..self }
+    }
+
+    /// Whether the reply has a result set.
+    pub(super) fn has_rows(&self) -> bool {
+        self.state.has_rows()
     }
 
     /// Whether any of the reply has been seen.

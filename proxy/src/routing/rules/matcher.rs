@@ -55,7 +55,10 @@ impl Matcher {
         let wanted = |name: &[u8]| self.schemas.iter().any(|schema| eq(schema.as_bytes(), name));
         let own = asked.schema.is_some_and(wanted);
         let in_wanted = |table: &TableName| table.schema.as_ref().map_or(own, |s| wanted(s.as_bytes()));
-        let in_schema = self.schemas.is_empty() || tables.is_empty() && own || tables.iter().any(in_wanted);
+        // Of a statement that could touch tables, though none is known; not of COMMIT, SET and their like.
+        let may_touch = matches!(asked.class.kind, StatementKind::Read | StatementKind::Write);
+        let unknown = tables.is_empty() && own && may_touch;
+        let in_schema = self.schemas.is_empty() || unknown || tables.iter().any(in_wanted);
         let in_table = self.tables.is_empty()
             || tables.iter().any(|named| self.tables.iter().any(|wanted| is(named, wanted, asked.schema)));
         in_schema && in_table

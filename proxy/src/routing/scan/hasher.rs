@@ -50,7 +50,7 @@ enum Exact {
     Within2,
     Within1,
     Within0,
-    /// In a KILL or USE: everything.
+    /// In a KILL or USE, and behind PREPARE or EXECUTE: everything.
     Statement,
 }
 
@@ -200,6 +200,9 @@ impl Hasher {
 
     #[inline(always)]
     fn note_name(&mut self, text: &[u8]) {
+        if text.len() == 7 && any_of(text, &["PREPARE", "EXECUTE"]) {
+            self.exact = Exact::Statement; // what the firewall is asked about stands in a literal
+        }
         if matches!(text.len(), 10..=14) && self.exact != Exact::Statement && is_autocommit(text) {
             self.exact = Exact::Within2;
         } else if self.exact != Exact::No {
