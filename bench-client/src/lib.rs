@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | [`lab`] | throw-away clusters and the proxy as a process | what is measured |
 //! | [`plan`], [`target`] | what a run is, and where it goes | how it is sent |
+//! | [`client`] | the connections of the hot loop | what a statement is for |
 //! | [`schema`] | sysbench's tables | |
 //! | [`workload`] | events: statements from random numbers | sockets, clocks |
 //! | [`driver`] | sends events, measures | what they mean |
@@ -11,6 +12,7 @@
 //! | [`demo`], [`background`] | the commands that put these together | |
 
 pub mod background;
+pub mod client;
 pub mod demo;
 pub mod driver;
 pub mod lab;

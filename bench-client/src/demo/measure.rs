@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::DemoError;
 use super::split::{Counters, Counts};
-use crate::driver::{Driver, Sample};
+use crate::driver::{Driver, Sample, Slice};
 use crate::plan::Plan;
 
 /// Rounds of a workload; each gives one ratio.
@@ -30,13 +30,13 @@ pub(super) struct SideResult {
 
 impl SideResult {
     fn empty(servers: usize) -> SideResult {
-        SideResult { sample: Sample::empty(), received: vec![Counts::default(); servers] }
+        SideResult { sample: Sample::default(), received: vec![Counts::default(); servers] }
     }
 
     /// What the driver sent.
     #[must_use]
     pub(super) fn sent(&self) -> Counts {
-        Counts { reads: self.sample.reads, writes: self.sample.writes }
+        Counts { reads: self.sample.counts.reads, writes: self.sample.counts.writes }
     }
 }
 
@@ -63,19 +63,21 @@ pub(super) async fn measure(
     let slices = ROUNDS * u32::try_from(ORDER.len()).expect("four");
     let slice: Duration = plan.time / slices;
     // Not counted: caches fill, connections behind the proxy are opened.
-    proxy.run(plan, slice).await?;
-    direct.run(plan, slice).await?;
+    one(proxy, plan, 0, slice)?;
+    one(direct, plan, 0, slice)?;
     let mut before = counters.read().await?;
     let (mut by_proxy, mut by_direct) = (SideResult::empty(before.len()), SideResult::empty(before.len()));
     let mut ratios = Vec::new();
+    let mut number = 0;
     for _ in 0..ROUNDS {
-        let (mut round_proxy, mut round_direct) = (Sample::empty(), Sample::empty());
+        let (mut round_proxy, mut round_direct) = (Sample::default(), Sample::default());
         for side in ORDER {
             let (driver, round, result) = match side {
                 Side::Proxy => (&mut *proxy, &mut round_proxy, &mut by_proxy),
                 Side::Direct => (&mut *direct, &mut round_direct, &mut by_direct),
             };
-            let sample = driver.run(plan, slice).await?;
+            number += 1;
+            let sample = one(driver, plan, number, slice)?;
             round.append(&sample);
             let after = counters.read().await?;
             for (sum, (after, before)) in result.received.iter_mut().zip(after.iter().zip(&before)) {
@@ -83,13 +85,17 @@ pub(super) async fn measure(
             }
             before = after;
         }
-        ratios.push(
-            round_proxy.queries_per_second() / round_direct.queries_per_second().max(f64::MIN_POSITIVE),
-        );
+        ratios.push(round_proxy.qps() / round_direct.qps().max(f64::MIN_POSITIVE));
         by_proxy.sample.append(&round_proxy);
         by_direct.sample.append(&round_direct);
     }
     Ok(Measured { plan: plan.clone(), proxy: by_proxy, direct: by_direct, ratios })
+}
+
+fn one(driver: &mut Driver, plan: &Plan, number: u64, time: Duration) -> Result<Sample, DemoError> {
+    let slice = Slice { number, time, events: 0, interval: time };
+    let outcome = tokio::task::block_in_place(|| driver.run(plan, slice, |_| ()));
+    outcome.failure.map_or(Ok(outcome.sample), |failure| Err(failure.into()))
 }
 
 /// The middle value, or the mean of the two in the middle; 0 of none.

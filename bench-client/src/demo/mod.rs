@@ -16,9 +16,10 @@ use thiserror::Error;
 
 use self::measure::Measured;
 use self::split::Counters;
+use crate::client::Patience;
 use crate::driver::{Driver, DriverError};
 use crate::lab::{Cluster, Flavor, LabError, Options, Proxy, ProxyError};
-use crate::plan::{Plan, Tables};
+use crate::plan::{Plan, PsMode, Tables};
 use crate::schema::{self, SchemaError};
 use crate::target::Target;
 use crate::workload::Kind;
@@ -78,7 +79,7 @@ pub async fn run(options: &DemoOptions) -> Result<bool, DemoError> {
 
     let cluster = start_cluster(options.flavor).await?;
     let direct = Target::lab("direct", cluster.primary().address());
-    prepare(&direct, options.tables).await?;
+    prepare(&direct, options.tables)?;
     cluster.wait_for_replicas().await?;
 
     let configuration = cluster.telamon_toml(options.listen.port());
@@ -114,20 +115,21 @@ async fn start_cluster(asked: Option<Flavor>) -> Result<Cluster, DemoError> {
     Ok(cluster)
 }
 
-async fn prepare(target: &Target, tables: Tables) -> Result<(), DemoError> {
+fn prepare(target: &Target, tables: Tables) -> Result<(), DemoError> {
     let start = Instant::now();
     let bar = ProgressBar::new(u64::from(tables.count) * u64::from(tables.size));
     if let Ok(style) = ProgressStyle::with_template("tables   {bar:40} {pos}/{len} rows") {
         bar.set_style(style);
     }
-    schema::prepare(&target.opts, tables, SEED, |rows| bar.inc(u64::from(rows))).await?;
+    let plan = Plan { tables, threads: 4, ..Plan::new(Kind::OltpReadWrite) };
+    tokio::task::block_in_place(|| {
+        schema::prepare(target, &plan, &Patience::default(), &|rows| bar.inc(rows))
+    })?;
     bar.finish_and_clear();
     let seconds = start.elapsed().as_secs_f64();
     println!("tables   {} of {} rows each, in {seconds:.1} s", tables.count, tables.size);
     Ok(())
 }
-
-const SEED: u64 = 1;
 
 /// Autocommit reads; autocommit reads and writes; transactions.
 const WORKLOADS: [(Kind, bool); 3] =
@@ -141,22 +143,23 @@ async fn measure_all(
 ) -> Result<Vec<Measured>, DemoError> {
     let through = |source| DemoError::Through { source, log: proxy.log_tail() };
     let target = Target::lab("telamon", proxy.address());
-    let mut by_proxy = Driver::connect(&target, options.threads).await.map_err(through)?;
-    let mut by_direct = Driver::connect(direct, options.threads).await?;
     let mut counters = Counters::connect(cluster).await?;
     let mut results = Vec::new();
     for (kind, skip_trx) in WORKLOADS {
         let (tables, threads, time) = (options.tables, options.threads, options.time);
-        let plan = Plan { kind, skip_trx, tables, threads, time, seed: SEED };
+        let plan = Plan { skip_trx, tables, threads, time, ps_mode: PsMode::Disable, ..Plan::new(kind) };
+        let patience = Patience::default();
+        let mut by_proxy = Driver::connect(&target, &plan, &patience).map_err(through)?;
+        let mut by_direct = Driver::connect(direct, &plan, &patience)?;
         println!("running  {} for {:.0} s", plan.name(), time.as_secs_f64());
         let measured = measure::measure(&plan, &mut by_proxy, &mut by_direct, &mut counters).await;
         results.push(measured.map_err(|error| match error {
             DemoError::Direct(source) if source.target() == target.name => through(source),
             other => other,
         })?);
+        by_proxy.disconnect();
+        by_direct.disconnect();
     }
-    by_proxy.disconnect().await;
-    by_direct.disconnect().await;
     Ok(results)
 }
 

@@ -57,7 +57,7 @@ fn proxied(cluster: &Cluster, result: &Measured) -> Proxied {
     let roles = cluster.servers().iter().map(|server| server.role());
     Proxied {
         workload: result.plan.name(),
-        in_transactions: result.plan.kind.has_transactions() && !result.plan.skip_trx,
+        in_transactions: result.plan.in_transactions(),
         sent: result.proxy.sent(),
         received: roles.zip(result.proxy.received.iter().copied()).collect(),
     }
@@ -75,7 +75,7 @@ fn speed_table(results: &[Measured]) -> Table {
         ("direct p95", Align::Right),
     ]);
     for result in results {
-        let rate = |sample: &Sample| thousands_of(sample.queries_per_second());
+        let rate = |sample: &Sample| thousands_of(sample.qps());
         let ratios = &result.ratios;
         let lowest = ratios.iter().copied().fold(f64::INFINITY, f64::min);
         let highest = ratios.iter().copied().fold(0.0, f64::max);
@@ -102,7 +102,6 @@ fn thousands_of(rate: f64) -> String {
     thousands(rate.round() as u64)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "microseconds of one event stay far below 2^52")]
 fn p95(sample: &Sample) -> String {
-    format!("{:.2} ms", sample.latency_us.value_at_quantile(0.95) as f64 / 1000.0)
+    format!("{:.2} ms", sample.latency.percentile_ms(95.0))
 }

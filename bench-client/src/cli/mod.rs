@@ -1,21 +1,24 @@
 //! The command line: arguments into calls, errors into words.
 
+mod options;
+mod work;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use indicatif::ProgressBar;
+use telamon_bench::background;
 use telamon_bench::demo::{self, DemoOptions};
-use telamon_bench::driver::Driver;
 use telamon_bench::lab::Flavor;
-use telamon_bench::plan::{Plan, Tables};
-use telamon_bench::report::{Align, Table, thousands};
-use telamon_bench::target::Target;
+use telamon_bench::plan::Tables;
+use telamon_bench::target::{Target, TargetError, Tls};
 use telamon_bench::workload::Kind;
-use telamon_bench::{background, schema};
 use tokio::signal::unix::{SignalKind, signal};
+
+use self::options::PlanOptions;
+pub(crate) use self::options::with_hyphens;
 
 /// Measures what Telamon costs: the same workload through the proxy and direct.
 #[derive(Debug, Parser)]
@@ -33,11 +36,11 @@ enum Command {
     #[command(subcommand)]
     Cluster(ClusterCommand),
     /// Make and fill sysbench's tables on a target
-    Prepare(TargetArguments),
+    Prepare(WorkArguments),
     /// Run one workload on a target
-    Run(RunArguments),
+    Run(WorkArguments),
     /// Drop sysbench's tables on a target
-    Cleanup(TargetArguments),
+    Cleanup(WorkArguments),
 }
 
 #[derive(Debug, Subcommand)]
@@ -94,96 +97,77 @@ struct DemoArguments {
     /// Connections on each side
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=1000))]
     threads: u32,
-    #[command(flatten)]
-    tables: TablesArguments,
-    /// Leave cluster and Telamon up until Ctrl-C
-    #[arg(long)]
-    keep: bool,
-}
-
-#[derive(Debug, Clone, Copy, Args)]
-struct TablesArguments {
     /// Number of tables
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     tables: u32,
     /// Rows in each table
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000_000))]
     table_size: u32,
+    /// Leave cluster and Telamon up until Ctrl-C
+    #[arg(long)]
+    keep: bool,
 }
 
-impl From<TablesArguments> for Tables {
-    fn from(arguments: TablesArguments) -> Tables {
-        Tables { count: arguments.tables, size: arguments.table_size }
+#[derive(Debug, Args)]
+struct TargetOptions {
+    /// Where: mysql://USER:PASSWORD@HOST:PORT/SCHEMA, with NAME= before it if you like; ?socket=PATH for a Unix socket
+    #[arg(long, value_name = "TARGET")]
+    target: String,
+    /// Encrypt the connections
+    #[arg(long)]
+    tls: bool,
+}
+
+impl TargetOptions {
+    fn target(&self) -> Result<Target, TargetError> {
+        let mut target = Target::parse(&self.target)?;
+        if self.tls {
+            target.tls = Tls::Required;
+        }
+        Ok(target)
     }
 }
 
 #[derive(Debug, Args)]
-struct TargetArguments {
-    /// Where: mysql://USER:PASSWORD@HOST:PORT/SCHEMA, with NAME= before it if you like
-    #[arg(long, value_name = "TARGET")]
-    target: String,
-    #[command(flatten)]
-    tables: TablesArguments,
-}
-
-#[derive(Debug, Args)]
-struct RunArguments {
-    /// oltp_point_select or oltp_read_write
-    #[arg(value_parser = workload)]
+struct WorkArguments {
+    /// The workload, by sysbench's name
+    #[arg(value_parser = options::workload, default_value = "oltp_read_write")]
     workload: Kind,
     #[command(flatten)]
-    on: TargetArguments,
-    /// Connections
-    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    threads: u32,
-    /// Seconds
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
-    time: u32,
-    /// No BEGIN and COMMIT: every statement is its own transaction
-    #[arg(long)]
-    skip_trx: bool,
-    /// Where the random numbers begin
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
+    on: TargetOptions,
+    #[command(flatten)]
+    plan: PlanOptions,
 }
 
-fn workload(name: &str) -> Result<Kind, String> {
-    let known = Kind::ALL.map(Kind::name).join(", ");
-    Kind::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| format!("the workloads are {known}"))
-}
+/// A command's one line for the user.
+pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// Carries out a command; the error is its one line for the user.
-pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode, Box<dyn std::error::Error>> {
+pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
     match arguments.command {
         Command::Demo(arguments) => run_demo(arguments).await,
         Command::Cluster(command) => run_cluster(command).await,
-        Command::Prepare(arguments) => {
-            let target = Target::parse(&arguments.target)?;
-            let tables = Tables::from(arguments.tables);
-            let bar = ProgressBar::new(u64::from(tables.count) * u64::from(tables.size));
-            schema::prepare(&target.opts, tables, 1, |rows| bar.inc(u64::from(rows))).await?;
-            bar.finish_and_clear();
-            println!("prepared {} tables of {} rows on {}", tables.count, tables.size, target.name);
-            Ok(ExitCode::SUCCESS)
-        }
-        Command::Run(arguments) => run_workload(arguments).await,
-        Command::Cleanup(arguments) => {
-            let target = Target::parse(&arguments.target)?;
-            schema::cleanup(&target.opts, arguments.tables.into()).await?;
-            println!("dropped {} tables on {}", arguments.tables.tables, target.name);
-            Ok(ExitCode::SUCCESS)
-        }
+        Command::Prepare(arguments) => blocking(move || work::prepare(&arguments)).await,
+        Command::Run(arguments) => blocking(move || work::run(&arguments)).await,
+        Command::Cleanup(arguments) => blocking(move || work::cleanup(&arguments)).await,
     }
 }
 
-async fn run_demo(arguments: DemoArguments) -> Result<ExitCode, Box<dyn std::error::Error>> {
+/// Runs what blocks beside the runtime, which goes on hearing signals.
+async fn blocking(
+    work: impl FnOnce() -> Result<ExitCode, Failure> + Send + 'static,
+) -> Result<ExitCode, Failure> {
+    tokio::task::spawn_blocking(work).await.expect("a command does not panic")
+}
+
+async fn run_demo(arguments: DemoArguments) -> Result<ExitCode, Failure> {
     let options = DemoOptions {
         flavor: arguments.flavor.map(Flavor::from),
         telamon: arguments.telamon,
         listen: SocketAddr::from(([127, 0, 0, 1], arguments.port)),
         time: Duration::from_secs(arguments.time.into()),
         threads: arguments.threads,
-        tables: arguments.tables.into(),
+        tables: Tables { count: arguments.tables, size: arguments.table_size },
         keep: arguments.keep,
     };
     let mut terminated = signal(SignalKind::terminate())?;
@@ -201,7 +185,7 @@ fn interrupted(keep: bool) -> ExitCode {
     if keep { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-async fn run_cluster(command: ClusterCommand) -> Result<ExitCode, Box<dyn std::error::Error>> {
+async fn run_cluster(command: ClusterCommand) -> Result<ExitCode, Failure> {
     match command {
         ClusterCommand::Up { flavor } => {
             let state = background::up(flavor.map(Flavor::from))?;
@@ -229,35 +213,5 @@ async fn run_cluster(command: ClusterCommand) -> Result<ExitCode, Box<dyn std::e
             }
         }
     }
-    Ok(ExitCode::SUCCESS)
-}
-
-async fn run_workload(arguments: RunArguments) -> Result<ExitCode, Box<dyn std::error::Error>> {
-    let target = Target::parse(&arguments.on.target)?;
-    let plan = Plan {
-        kind: arguments.workload,
-        skip_trx: arguments.skip_trx,
-        tables: arguments.on.tables.into(),
-        threads: arguments.threads,
-        time: Duration::from_secs(arguments.time.into()),
-        seed: arguments.seed,
-    };
-    let mut driver = Driver::connect(&target, plan.threads).await?;
-    let sample = driver.run(&plan, plan.time).await?;
-    driver.disconnect().await;
-    let seconds = sample.elapsed.as_secs_f64();
-    let mut table = Table::new(&[(plan.name().as_str(), Align::Left), (target.name.as_str(), Align::Right)]);
-    let mut row = |name: &str, value: String| table.row([name.to_owned(), value]);
-    row("threads", plan.threads.to_string());
-    row("seconds", format!("{seconds:.2}"));
-    row("events", thousands(sample.events));
-    row("reads", thousands(sample.reads));
-    row("writes", thousands(sample.writes));
-    row("ignored errors", thousands(sample.ignored));
-    row("queries a second", format!("{:.1}", sample.queries_per_second()));
-    for (name, quantile) in [("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("max", 1.0)] {
-        row(&format!("event {name}, us"), thousands(sample.latency_us.value_at_quantile(quantile)));
-    }
-    print!("{table}");
     Ok(ExitCode::SUCCESS)
 }
