@@ -52,7 +52,7 @@ fn sysbench(workload: Kind, schema: &Schema<'_>, arguments: &[&str]) -> String {
 /// Events that this driver completes in a run of its own.
 fn own_events(target: &Target, workload: Kind) -> u64 {
     let plan = Plan { tables: TABLES, threads: 2, ..Plan::new(workload) };
-    let mut driver = Driver::connect(target, &plan, &Patience::default()).unwrap();
+    let mut driver = Driver::connect(target, &plan, &Patience::default()).expect("the target is up");
     let slice = Slice { number: 1, time: Duration::ZERO, events: 20, interval: Duration::from_secs(1) };
     let outcome = driver.run(&plan, slice, |_| ());
     driver.disconnect();

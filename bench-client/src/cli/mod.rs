@@ -1,6 +1,9 @@
 //! The command line: arguments into calls, errors into words.
 
+mod ab;
 mod options;
+mod output;
+mod reports;
 mod work;
 
 use std::net::SocketAddr;
@@ -10,14 +13,13 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use telamon_bench::background;
+use telamon_bench::client::Patience;
 use telamon_bench::demo::{self, DemoOptions};
 use telamon_bench::lab::Flavor;
 use telamon_bench::plan::Tables;
-use telamon_bench::target::{Target, TargetError, Tls};
-use telamon_bench::workload::Kind;
+use telamon_bench::report::Run;
 use tokio::signal::unix::{SignalKind, signal};
 
-use self::options::PlanOptions;
 pub(crate) use self::options::with_hyphens;
 
 /// Measures what Telamon costs: the same workload through the proxy and direct.
@@ -36,11 +38,17 @@ enum Command {
     #[command(subcommand)]
     Cluster(ClusterCommand),
     /// Make and fill sysbench's tables on a target
-    Prepare(WorkArguments),
+    Prepare(work::TablesArguments),
     /// Run one workload on a target
-    Run(WorkArguments),
+    Run(work::RunArguments),
+    /// Run one workload on several targets in turns, and tell their difference with its uncertainty
+    Ab(ab::AbArguments),
+    /// Show stored reports, and write their picture page
+    Report(reports::ReportArguments),
+    /// Tell the difference of two stored reports
+    Compare(reports::CompareArguments),
     /// Drop sysbench's tables on a target
-    Cleanup(WorkArguments),
+    Cleanup(work::TablesArguments),
 }
 
 #[derive(Debug, Subcommand)]
@@ -108,37 +116,6 @@ struct DemoArguments {
     keep: bool,
 }
 
-#[derive(Debug, Args)]
-struct TargetOptions {
-    /// Where: mysql://USER:PASSWORD@HOST:PORT/SCHEMA, with NAME= before it if you like; ?socket=PATH for a Unix socket
-    #[arg(long, value_name = "TARGET")]
-    target: String,
-    /// Encrypt the connections
-    #[arg(long)]
-    tls: bool,
-}
-
-impl TargetOptions {
-    fn target(&self) -> Result<Target, TargetError> {
-        let mut target = Target::parse(&self.target)?;
-        if self.tls {
-            target.tls = Tls::Required;
-        }
-        Ok(target)
-    }
-}
-
-#[derive(Debug, Args)]
-struct WorkArguments {
-    /// The workload, by sysbench's name
-    #[arg(value_parser = options::workload, default_value = "oltp_read_write")]
-    workload: Kind,
-    #[command(flatten)]
-    on: TargetOptions,
-    #[command(flatten)]
-    plan: PlanOptions,
-}
-
 /// A command's one line for the user.
 pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
 
@@ -147,17 +124,28 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
     match arguments.command {
         Command::Demo(arguments) => run_demo(arguments).await,
         Command::Cluster(command) => run_cluster(command).await,
-        Command::Prepare(arguments) => blocking(move || work::prepare(&arguments)).await,
-        Command::Run(arguments) => blocking(move || work::run(&arguments)).await,
-        Command::Cleanup(arguments) => blocking(move || work::cleanup(&arguments)).await,
+        Command::Prepare(arguments) => blocking(arguments, work::prepare).await,
+        Command::Run(arguments) => blocking(arguments, work::run).await,
+        Command::Ab(arguments) => blocking(arguments, ab::run).await,
+        Command::Report(arguments) => reports::report(&arguments),
+        Command::Compare(arguments) => reports::compare(&arguments),
+        Command::Cleanup(arguments) => blocking(arguments, work::cleanup).await,
     }
 }
 
 /// Runs what blocks beside the runtime, which goes on hearing signals.
-async fn blocking(
-    work: impl FnOnce() -> Result<ExitCode, Failure> + Send + 'static,
+async fn blocking<A: Send + 'static>(
+    arguments: A,
+    work: impl FnOnce(&A, &Patience) -> Result<ExitCode, Failure> + Send + 'static,
 ) -> Result<ExitCode, Failure> {
+    let patience = output::interruptible()?;
+    let work = move || work(&arguments, &patience);
     tokio::task::spawn_blocking(work).await.expect("a command does not panic")
+}
+
+/// A run that was cut short has failed, though what it measured is kept.
+fn exit_code(run: &Run) -> ExitCode {
+    if run.ended_early.is_none() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 async fn run_demo(arguments: DemoArguments) -> Result<ExitCode, Failure> {

@@ -53,9 +53,6 @@ pub(super) struct LoadOptions {
     /// Prepare statements and execute them, or send them as text
     #[arg(long, value_enum, default_value_t = PsModeName::Auto)]
     pub(super) db_ps_mode: PsModeName,
-    /// Seconds that an answer is waited for
-    #[arg(long, default_value_t = 60.0, value_parser = seconds)]
-    pub(super) timeout: f64,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

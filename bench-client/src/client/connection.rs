@@ -109,6 +109,15 @@ impl Connection {
         Ok(connection)
     }
 
+    /// How long the operating system takes to connect, without a login.
+    ///
+    /// # Errors
+    /// The system's refusal.
+    pub fn connect_time(target: &Target) -> io::Result<Duration> {
+        let begin = Instant::now();
+        Socket::connect(&target.address, TICK).map(|_| begin.elapsed())
+    }
+
     /// The TLS version and cipher suite in use.
     #[must_use]
     pub fn cipher(&self) -> Option<String> {

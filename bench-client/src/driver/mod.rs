@@ -20,6 +20,7 @@ use std::thread;
 
 pub use error::{DriverError, mend};
 pub use sample::{Counts, Interval, Latency, Sample};
+pub(crate) use sample::{per_query_us, per_second};
 pub use slice::{Outcome, Slice};
 
 use self::session::Session;

@@ -170,6 +170,14 @@ pub(crate) fn per_second(count: u64, time: Duration) -> f64 {
     if time.is_zero() { 0.0 } else { count as f64 / time.as_secs_f64() }
 }
 
+/// A time's share of one statement, in µs; 0 where there was none.
+#[must_use]
+#[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^52")]
+pub(crate) fn per_query_us(time: Duration, sample: &Sample) -> f64 {
+    let queries = sample.counts.queries();
+    if queries == 0 { 0.0 } else { time.as_secs_f64() * 1e6 / queries as f64 }
+}
+
 /// Where threads leave what they measure, and the one who waits for them collects it.
 #[derive(Debug)]
 pub(super) struct Recorder {

@@ -111,6 +111,12 @@ impl Kind {
         self == Kind::Connect
     }
 
+    /// Whether it knows one table, as sysbench has it.
+    #[must_use]
+    pub fn uses_first_table_only(self) -> bool {
+        matches!(self, Kind::SelectRandomPoints | Kind::SelectRandomRanges)
+    }
+
     /// A source of the plan's events for the thread number `thread`, counted from 0.
     #[must_use]
     pub fn workload(self, plan: &Plan, thread: u32) -> Box<dyn Workload> {
