@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::client::{ClientError, Connection, Patience};
+use crate::client::{ClientError, Connection, Patience, Row};
 use crate::lab::{Cluster, Flavor};
 use crate::target::Target;
 
@@ -38,8 +38,9 @@ impl ServerCounts {
 pub enum CountedBy {
     /// MariaDB's user statistics: this account's statements only.
     UserStatistics,
-    /// MySQL's performance schema: this account's statements only.
-    StatusByUser,
+    /// MySQL's statement events: this account's statements only. They do not tell what a prepared statement did, so of
+    /// the account's executions those are reads that the server's own counter of selects has and no text explains.
+    StatementEvents,
     /// The server's own status: every account's statements, and on a replica what it replicates.
     GlobalStatus,
 }
@@ -49,7 +50,7 @@ impl CountedBy {
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
-            CountedBy::UserStatistics | CountedBy::StatusByUser => "the account's own statements",
+            CountedBy::UserStatistics | CountedBy::StatementEvents => "the account's own statements",
             CountedBy::GlobalStatus => "statements of all accounts; on a replica also what it replicates",
         }
     }
@@ -62,10 +63,26 @@ impl CountedBy {
                  UNION ALL SELECT 'Com_update', UPDATE_COMMANDS FROM information_schema.USER_STATISTICS \
                  WHERE USER='{user}'"
             ),
-            CountedBy::StatusByUser => format!(
-                "SELECT VARIABLE_NAME, VARIABLE_VALUE FROM performance_schema.status_by_user WHERE USER='{user}' \
-                 AND VARIABLE_NAME IN ('Com_select', 'Com_insert', 'Com_update', 'Com_delete')"
-            ),
+            CountedBy::StatementEvents => {
+                let by_user = |name: &str, events: &str| {
+                    format!(
+                        "SELECT '{name}', CAST(COALESCE(SUM(COUNT_STAR), 0) AS UNSIGNED) FROM \
+                         performance_schema.events_statements_summary_by_user_by_event_name \
+                         WHERE USER='{user}' AND EVENT_NAME IN ({events}) UNION ALL "
+                    )
+                };
+                let writes = "'statement/sql/insert', 'statement/sql/update', 'statement/sql/delete'";
+                format!(
+                    "{}{}{}{}{}SELECT 'all_text_select', COUNT_STAR FROM \
+                     performance_schema.events_statements_summary_global_by_event_name \
+                     WHERE EVENT_NAME='statement/sql/select'",
+                    by_user("text_select", "'statement/sql/select'"),
+                    by_user("text_write", writes),
+                    by_user("execute", "'statement/com/Execute'"),
+                    by_user("text_begin", "'statement/sql/begin'"),
+                    by_user("text_end", "'statement/sql/commit', 'statement/sql/rollback'")
+                )
+            }
             CountedBy::GlobalStatus => "SHOW GLOBAL STATUS LIKE 'Com_%'".to_owned(),
         }
     }
@@ -79,6 +96,18 @@ struct Asked {
     by: CountedBy,
     question: String,
     before: ServerCounts,
+}
+
+impl Asked {
+    fn ask(&mut self) -> Result<Vec<Row>, ClientError> {
+        let mut rows = self.connection.rows(&self.question)?;
+        if self.by == CountedBy::StatementEvents {
+            let selects = self.connection.rows("SHOW GLOBAL STATUS LIKE 'Com_select'")?;
+            let count = selects.into_iter().next().and_then(|row| row.into_iter().nth(1).flatten());
+            rows.push(vec![Some("all_select".to_owned()), count]);
+        }
+        Ok(rows)
+    }
 }
 
 /// Connections that ask some servers for their counters, opened once.
@@ -153,8 +182,8 @@ impl Counters {
     pub fn since_last(&mut self) -> Result<Vec<ServerCounts>, (String, ClientError)> {
         let mut all = Vec::new();
         for server in &mut self.servers {
-            let rows = server.connection.rows(&server.question);
-            let now = counts(&rows.map_err(|error| (server.name.clone(), error))?);
+            let rows = server.ask().map_err(|error| (server.name.clone(), error))?;
+            let now = counts(&rows);
             all.push(now.since(server.before));
             server.before = now;
         }
@@ -164,27 +193,39 @@ impl Counters {
 
 /// The best that this server can tell.
 fn best_question(connection: &mut Connection) -> CountedBy {
-    if connection.first("SELECT @@userstat").ok().flatten().as_deref() == Some("1") {
+    let mut ask = |sql: &str| connection.first(sql).ok().flatten().unwrap_or_default();
+    if ask("SELECT @@userstat") == "1" {
         return CountedBy::UserStatistics;
     }
-    let by_user = "SELECT COUNT(*) FROM performance_schema.status_by_user";
-    match connection.first(by_user).ok().flatten() {
-        Some(count) if count != "0" => CountedBy::StatusByUser,
-        _ => CountedBy::GlobalStatus,
-    }
+    // MariaDB prepares BEGIN and COMMIT too, which its events cannot be told from writes.
+    let is_mysql = !ask("SELECT VERSION()").contains("MariaDB");
+    let has_events = is_mysql && ask("SELECT @@performance_schema") == "1";
+    if has_events { CountedBy::StatementEvents } else { CountedBy::GlobalStatus }
 }
 
-fn counts(rows: &[crate::client::Row]) -> ServerCounts {
+fn counts(rows: &[Row]) -> ServerCounts {
     let mut counts = ServerCounts::default();
+    let (mut executes, mut selects, mut explained) = (0_u64, 0_u64, 0_u64);
+    let (mut begins, mut ends) = (0_u64, 0_u64);
     for row in rows {
         let [Some(name), Some(value)] = &row[..] else { continue };
         let value: u64 = value.parse().unwrap_or(0);
         match name.as_str() {
-            "Com_select" => counts.reads += value,
-            "Com_insert" | "Com_update" | "Com_delete" => counts.writes += value,
+            "Com_select" | "text_select" => counts.reads += value,
+            "Com_insert" | "Com_update" | "Com_delete" | "text_write" => counts.writes += value,
+            "execute" => executes = value,
+            "text_begin" => begins = value,
+            "text_end" => ends = value,
+            "all_select" => selects = value,
+            "all_text_select" => explained = value,
             _ => {}
         }
     }
+    let prepared_selects = selects.saturating_sub(explained);
+    counts.reads += prepared_selects;
+    // MySQL prepares COMMIT and not BEGIN: what began in text and did not end in text was executed too.
+    let prepared_commits = begins.saturating_sub(ends);
+    counts.writes += executes.saturating_sub(prepared_selects + prepared_commits);
     counts
 }
 
@@ -206,7 +247,22 @@ mod tests {
     }
 
     #[test]
+    fn executions_that_the_text_does_not_explain_are_told_apart_by_the_selects_among_them() {
+        let rows = [
+            ("text_select", "3"),
+            ("text_write", "2"),
+            ("execute", "20"),
+            ("text_begin", "3"),
+            ("text_end", "1"),
+            ("all_text_select", "10"),
+            ("all_select", "24"),
+        ];
+        let rows = rows.map(|(name, value)| vec![Some(name.to_owned()), Some(value.to_owned())]);
+        assert_eq!(counts(&rows), ServerCounts { reads: 17, writes: 6 });
+    }
+
+    #[test]
     fn a_quote_in_an_accounts_name_stays_in_its_string() {
-        assert!(CountedBy::StatusByUser.question("o'hara").contains("'o''hara'"));
+        assert!(CountedBy::UserStatistics.question("o'hara").contains("'o''hara'"));
     }
 }

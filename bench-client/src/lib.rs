@@ -10,7 +10,8 @@
 //! | [`driver`] | sends events, measures | what they mean |
 //! | [`comparability`], [`counters`], [`cpu`], [`environment`] | what targets, servers and machine say of themselves | |
 //! | [`stats`] | ratios and their intervals | where numbers come from |
-//! | [`ab`] | targets in turns | |
+//! | [`ab`], [`matrix`], [`slap`] | targets, server settings, mysqlslap's load in turns | |
+//! | [`seeds`] | published comparisons | |
 //! | [`live`] | what is seen meanwhile | |
 //! | [`report`] | tables for the reader | where numbers come from |
 //! | [`demo`], [`background`] | the commands that put these together | |
@@ -26,9 +27,12 @@ pub mod driver;
 pub mod environment;
 pub mod lab;
 pub mod live;
+pub mod matrix;
 pub mod plan;
 pub mod report;
 pub mod schema;
+pub mod seeds;
+pub mod slap;
 pub mod stats;
 pub mod target;
 pub mod workload;

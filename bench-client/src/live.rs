@@ -62,6 +62,13 @@ impl Live {
         }
     }
 
+    /// Leaves out the lines of rounds where there is no bar.
+    pub fn only_bar(&mut self) {
+        if self.bar.is_none() {
+            self.style = Style::Silent;
+        }
+    }
+
     /// Shows what happens.
     pub fn show(&mut self, progress: &Progress<'_>) {
         match (self.style, progress) {

@@ -26,7 +26,7 @@ use crate::counters::Counters;
 use crate::cpu;
 use crate::driver::{DriverError, Interval, Slice};
 use crate::plan::Plan;
-use crate::report::{Figures, Run};
+use crate::report::{Comparison, Figures, Run};
 use crate::stats::{FEWEST_ROUNDS, Ratio};
 use crate::target::Target;
 use crate::workload::Random;
@@ -162,7 +162,18 @@ pub fn run(contenders: &mut [Contender], mut setting: Setting<'_>) -> Result<Run
     Ok(outcome::assemble(contenders, &setting, rounds, found))
 }
 
-const INTERRUPTED: &str = "interrupted; what was measured until then is kept";
+pub(crate) const INTERRUPTED: &str = "interrupted; what was measured until then is kept";
+
+/// Whether a run was told to end.
+pub(crate) fn interrupted(patience: &Patience) -> bool {
+    patience.stop.load(Ordering::Relaxed)
+}
+
+/// Each further target compared with the first.
+pub(crate) fn compare_rounds(rounds: &[Vec<Figures>], names: &[String]) -> Vec<Comparison> {
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    (1..names.len()).filter_map(|at| outcome::compare(rounds, &names, at)).collect()
+}
 
 fn counters_failed((server, source): (String, crate::client::ClientError)) -> AbError {
     AbError::Counters { server, source }

@@ -73,7 +73,7 @@ pub(super) fn target_result(
 }
 
 /// Target `at` compared with the first; None without a round.
-fn compare(rounds: &[Vec<Figures>], names: &[&str], at: usize) -> Option<Comparison> {
+pub(super) fn compare(rounds: &[Vec<Figures>], names: &[&str], at: usize) -> Option<Comparison> {
     let ratio = |figure: fn(&Figures) -> f64| Ratio::of_rounds(&per_round(rounds, at, figure));
     let throughput = ratio(|f| f.tps)?;
     let mut latency = Vec::new();

@@ -53,7 +53,7 @@ pub(super) struct EffortOptions {
     #[arg(long, default_value = "1%", value_parser = percent)]
     precision: f64,
     /// Seconds of a slice
-    #[arg(long, default_value_t = 1.0, value_parser = slice)]
+    #[arg(long, default_value_t = 0.5, value_parser = slice)]
     slice: f64,
 }
 

@@ -1,9 +1,12 @@
 //! The command line: arguments into calls, errors into words.
 
 mod ab;
+mod matrix;
 mod options;
 mod output;
 mod reports;
+mod seeds;
+mod slap;
 mod work;
 
 use std::net::SocketAddr;
@@ -18,7 +21,6 @@ use telamon_bench::demo::{self, DemoOptions};
 use telamon_bench::lab::Flavor;
 use telamon_bench::plan::Tables;
 use telamon_bench::report::Run;
-use tokio::signal::unix::{SignalKind, signal};
 
 pub(crate) use self::options::with_hyphens;
 
@@ -43,6 +45,12 @@ enum Command {
     Run(work::RunArguments),
     /// Run one workload on several targets in turns, and tell their difference with its uncertainty
     Ab(ab::AbArguments),
+    /// Run mysqlslap's load: a number of queries by a number of clients, and how long all of them take
+    Slap(slap::SlapArguments),
+    /// Run one workload under each combination of server settings, which are put back at the end
+    Matrix(matrix::MatrixArguments),
+    /// Show published comparisons, and repeat their workload here with --run
+    Seeds(seeds::SeedsArguments),
     /// Show stored reports, and write their picture page
     Report(reports::ReportArguments),
     /// Tell the difference of two stored reports
@@ -100,7 +108,7 @@ struct DemoArguments {
     #[arg(long, default_value_t = 1234)]
     port: u16,
     /// Seconds of measuring for each of the three workloads
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     time: u32,
     /// Connections on each side
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -111,6 +119,9 @@ struct DemoArguments {
     /// Rows in each table
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000_000))]
     table_size: u32,
+    /// Where the report's page goes, with its figures beside it as .json [default: in the lab's directory]
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// Leave cluster and Telamon up until Ctrl-C
     #[arg(long)]
     keep: bool,
@@ -127,6 +138,9 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Prepare(arguments) => blocking(arguments, work::prepare).await,
         Command::Run(arguments) => blocking(arguments, work::run).await,
         Command::Ab(arguments) => blocking(arguments, ab::run).await,
+        Command::Slap(arguments) => blocking(arguments, slap::run).await,
+        Command::Matrix(arguments) => blocking(arguments, matrix::run).await,
+        Command::Seeds(arguments) => blocking(arguments, seeds::run).await,
         Command::Report(arguments) => reports::report(&arguments),
         Command::Compare(arguments) => reports::compare(&arguments),
         Command::Cleanup(arguments) => blocking(arguments, work::cleanup).await,
@@ -156,21 +170,12 @@ async fn run_demo(arguments: DemoArguments) -> Result<ExitCode, Failure> {
         time: Duration::from_secs(arguments.time.into()),
         threads: arguments.threads,
         tables: Tables { count: arguments.tables, size: arguments.table_size },
+        html: arguments.html,
         keep: arguments.keep,
     };
-    let mut terminated = signal(SignalKind::terminate())?;
-    // Being interrupted drops the demo where it stands, and with it Telamon, the servers and their files.
-    tokio::select! {
-        proved = demo::run(&options) => Ok(if proved? { ExitCode::SUCCESS } else { ExitCode::FAILURE }),
-        _ = tokio::signal::ctrl_c() => Ok(interrupted(options.keep)),
-        _ = terminated.recv() => Ok(interrupted(options.keep)),
-    }
-}
-
-/// With `--keep`, an interruption is the wanted end.
-fn interrupted(keep: bool) -> ExitCode {
-    println!("\nending cluster and Telamon");
-    if keep { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    let patience = output::interruptible()?;
+    let proved = demo::run(&options, &patience).await?;
+    Ok(if proved { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 async fn run_cluster(command: ClusterCommand) -> Result<ExitCode, Failure> {

@@ -67,6 +67,11 @@ impl OutputOptions {
         if !self.json_lines {
             print!("{}", report::text::document(document));
         }
+        self.store(document)
+    }
+
+    /// Stores the report where that was asked for.
+    pub(super) fn store(&self, document: &Document) -> Result<(), Failure> {
         if let Some(path) = &self.json {
             document.write(path)?;
             self.told("report", path);

@@ -122,11 +122,10 @@ fn servers(connection: &mut Connection, found: &mut Vec<Answer>) -> Result<(), C
     add(found, Weight::Must, "server of writes and transactions", primary);
     let mut reached = BTreeSet::new();
     for _ in 0..READS {
-        // A read of a variable may stay on the primary; what a proxy spreads is a read of a table.
         reached.extend(connection.first("SELECT @@server_id")?);
     }
     let reached: Vec<String> = reached.into_iter().collect();
-    add(found, Weight::Known, "servers of reads", reached.join(", "));
+    add(found, Weight::Known, "servers that tell their id to a read", reached.join(", "));
     Ok(())
 }
 

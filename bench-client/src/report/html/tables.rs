@@ -8,10 +8,14 @@ use crate::report::{Document, Run, thousands, thousands_of};
 
 /// A table of cells that are HTML already.
 pub(super) fn table(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let rows: Vec<Vec<String>> = rows.collect();
     let mut html = "<div class=scroll><table><thead><tr>".to_owned();
-    for name in head {
+    for (at, name) in head.iter().enumerate() {
+        // A heading stands where its words or numbers stand.
+        let is_text = rows.first().and_then(|row| row.get(at)).is_some_and(|cell| cell.starts_with(TEXT));
+        let class = if is_text { " class=text" } else { "" };
         // A String takes every write, here and below.
-        let _ = write!(html, "<th scope=col>{}</th>", escaped(name));
+        let _ = write!(html, "<th scope=col{class}>{}</th>", escaped(name));
     }
     html.push_str("</tr></thead><tbody>");
     for row in rows {
