@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use integration_tests::program::{installed, run};
 use integration_tests::{Schema, cluster};
+use telamon_bench::ab::{self, Contender, Effort, Setting};
 use telamon_bench::client::{Connection, Patience};
 use telamon_bench::driver::{Driver, Slice};
 use telamon_bench::plan::{Plan, Tables};
 use telamon_bench::schema;
+use telamon_bench::stats::Verdict;
 use telamon_bench::target::Target;
 use telamon_bench::workload::Kind;
 
@@ -81,4 +83,38 @@ fn each_program_runs_on_the_tables_that_the_other_prepared() {
         let said = sysbench(workload, &ours, &["--events=20", "--time=0", "--threads=2", "run"]);
         assert!(said.contains("total number of events:              20"), "{said}");
     }
+}
+
+/// Direct against direct, on a real server: the same must not look different. By chance an interval misses 1 once in
+/// twenty tries; three of six would be once in five hundred runs.
+#[test]
+fn a_server_against_itself_shows_no_difference() {
+    let schema = Schema::new();
+    let target = target(&schema);
+    let plan = Plan { tables: TABLES, threads: 4, ..Plan::new(Kind::OltpReadOnly) };
+    schema::prepare(&target, &plan, &Patience::default(), &|_| ()).expect("the schema is ours");
+    let same = (0..6).filter(|number| {
+        let mut plan = plan.clone();
+        plan.rand.seed = *number;
+        let mut contenders =
+            ["a", "b"].map(|name| Contender::new(Target { name: name.into(), ..target.clone() }, None));
+        let setting = Setting {
+            plan: &plan,
+            effort: Effort {
+                max_time: Duration::from_millis(3200),
+                precision: None,
+                slice: Duration::from_millis(80),
+            },
+            patience: &Patience::default(),
+            counters: None,
+            server_pids: Vec::new(),
+            strict: true,
+            watch: &mut |_| (),
+        };
+        let run = ab::run(&mut contenders, setting).expect("the server is up");
+        assert_eq!(run.ended_early, None);
+        run.comparisons[0].verdict == Verdict::NoDifference
+    });
+    let same = same.count();
+    assert!(same >= 4, "{same} of 6");
 }

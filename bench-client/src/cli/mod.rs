@@ -159,7 +159,13 @@ async fn blocking<A: Send + 'static>(
 
 /// A run that was cut short has failed, though what it measured is kept.
 fn exit_code(run: &Run) -> ExitCode {
-    if run.ended_early.is_none() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    match &run.ended_early {
+        None => ExitCode::SUCCESS,
+        Some(why) => {
+            eprintln!("telamon-bench: {why}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 async fn run_demo(arguments: DemoArguments) -> Result<ExitCode, Failure> {
