@@ -65,7 +65,7 @@ function drawDistribution(place, run) {
     const points = t.distribution.filter(([percent]) => percent < 100);
     return [points.map(([percent]) => rarity(percent)), points.map(([, ms]) => Math.max(ms, 1e-3))];
   });
-  const splits = [0, 50, 90, 99, 99.9, 99.99];
+  const splits = [50, 90, 99, 99.9, 99.99];
   chart(place, {
     scales: { x: { time: false, range: [0, rarity(99.99)] }, y: { distr: 3 } },
     series: [{}, ...series(run.targets)],

@@ -40,8 +40,8 @@ pub struct Outcome {
 
 /// Threads of a driver do little and are many.
 const STACK: usize = 256 * 1024;
-/// An interval that is shorter than this says nothing.
-const SHORTEST_INTERVAL: Duration = Duration::from_millis(50);
+/// Longer than any slice waits for its last answers.
+const FOREVER: Duration = Duration::from_secs(86_400 * 365);
 
 /// What the threads of a slice share.
 struct Shared<'a> {
@@ -121,7 +121,11 @@ fn collect(
     let mut sessions: Vec<Vec<Session>> = (0..threads).map(|_| Vec::new()).collect();
     let (mut failure, mut left, mut from) = (None::<DriverError>, threads, begin);
     while left > 0 {
-        let due = from + length;
+        let mut due = from + length;
+        // No interval is so short that it says nothing: the last one goes on to the end.
+        if shared.end.is_some_and(|end| due + length / 2 > end) {
+            due += FOREVER;
+        }
         match ends.recv_timeout(due.saturating_duration_since(Instant::now())) {
             Ok(ended) => {
                 left -= 1;
@@ -138,9 +142,7 @@ fn collect(
             let interval = shared.recorder.collect(begin, from, now);
             sample.counts.add(&interval.counts);
             sample.latency.add(&interval.latency);
-            if interval.length >= SHORTEST_INTERVAL {
-                watch(&interval);
-            }
+            watch(&interval);
             from = now;
         }
     }
