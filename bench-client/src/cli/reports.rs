@@ -39,7 +39,7 @@ fn ratio(text: &str) -> Result<f64, String> {
 pub(super) fn report(arguments: &ReportArguments) -> Result<ExitCode, Failure> {
     let documents = arguments.files.iter().map(|path| Document::read(path)).collect::<Result<Vec<_>, _>>()?;
     for (path, document) in arguments.files.iter().zip(&documents) {
-        println!("{}, {}\n", path.display(), document.created);
+        println!("{}", path.display());
         print!("{}", report::text::document(document));
     }
     if let Some(path) = &arguments.html {

@@ -6,10 +6,9 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature};
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, Error, SignatureScheme, StreamOwned};
+use rustls::pki_types::ServerName;
+use rustls::{ClientConnection, StreamOwned};
+use telamon::io::tls::{Verify, connector};
 
 use crate::target::Address;
 
@@ -85,16 +84,11 @@ impl Socket {
     /// Goes on in TLS. Any certificate will do: whether a server is who it says is not what a bench measures.
     pub(super) fn upgrade(self, host: &str) -> io::Result<Socket> {
         let Socket::Plain(plain) = self else { return Ok(self) };
-        let provider = Arc::new(aws_lc_rs::default_provider());
-        let config = ClientConfig::builder_with_provider(provider.clone())
-            .with_safe_default_protocol_versions()
-            .map_err(io::Error::other)?
-            .dangerous()
-            .with_custom_certificate_verifier(Arc::new(AnyCertificate(provider)))
-            .with_no_client_auth();
+        let connector = connector(Verify::Nothing, None).map_err(io::Error::other)?;
         let localhost = || ServerName::try_from("localhost").map_err(io::Error::other);
         let name = ServerName::try_from(host.to_owned()).or_else(|_| localhost())?;
-        let connection = ClientConnection::new(Arc::new(config), name).map_err(io::Error::other)?;
+        let connection =
+            ClientConnection::new(Arc::clone(connector.config()), name).map_err(io::Error::other)?;
         Ok(Socket::Tls(Box::new(StreamOwned::new(connection, plain))))
     }
 }
@@ -132,44 +126,5 @@ impl Write for Socket {
             Socket::Plain(stream) => stream.flush(),
             Socket::Tls(stream) => stream.flush(),
         }
-    }
-}
-
-/// Takes every certificate, but checks that the peer has its key.
-#[derive(Debug)]
-struct AnyCertificate(Arc<CryptoProvider>);
-
-impl ServerCertVerifier for AnyCertificate {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls12_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls13_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
     }
 }

@@ -5,7 +5,6 @@ use crate::counters::ServerCounts;
 use crate::lab::Role;
 use crate::report::text::shown_ratio;
 use crate::report::{Align, Run, Table, thousands, thousands_of};
-use crate::stats::Verdict;
 
 /// Prints what was found; true where the split is proved.
 pub(super) fn print(roles: &[Role], runs: &[Run]) -> bool {
@@ -86,7 +85,7 @@ fn speed_table(runs: &[Run]) -> Table {
     for run in runs {
         let [direct, proxy, ..] = &run.targets[..] else { continue };
         let (ratio, verdict) = match run.comparisons.first() {
-            Some(comparison) => (shown_ratio(&comparison.throughput), words(comparison.verdict)),
+            Some(comparison) => (shown_ratio(&comparison.throughput), comparison.verdict.words()),
             None => ("-".to_owned(), ""),
         };
         table.row([
@@ -101,13 +100,4 @@ fn speed_table(runs: &[Run]) -> Table {
         ]);
     }
     table
-}
-
-fn words(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::NoDifference => "no difference seen",
-        Verdict::Lower => "lower",
-        Verdict::Higher => "higher",
-        Verdict::TooFewRounds => "too few rounds",
-    }
 }

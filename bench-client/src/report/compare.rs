@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use super::text::shown_ratio;
 use super::{Align, Document, Figures, Run, Table};
-use crate::stats::{Ratio, Verdict};
+use crate::stats::Ratio;
 
 /// One target's change.
 #[derive(Debug, Clone, PartialEq)]
@@ -98,18 +98,12 @@ pub fn text(before: &Document, after: &Document, changes: &[Change]) -> String {
         ("", Align::Left),
     ]);
     for change in changes {
-        let verdict = match change.ratio.verdict() {
-            Verdict::NoDifference => "no difference seen",
-            Verdict::Lower => "lower",
-            Verdict::Higher => "higher",
-            Verdict::TooFewRounds => "too few rounds to say anything",
-        };
         table.row([
             change.title.clone(),
             change.target.clone(),
             change.figure.clone(),
             shown_ratio(&change.ratio),
-            verdict.to_owned(),
+            change.ratio.verdict().words().to_owned(),
         ]);
     }
     let _ = write!(text, "{table}");
@@ -120,6 +114,7 @@ pub fn text(before: &Document, after: &Document, changes: &[Change]) -> String {
 mod tests {
     use super::super::sample;
     use super::*;
+    use crate::stats::Verdict;
 
     fn with(ratio: f64) -> Document {
         let mut document = sample::document();

@@ -4,12 +4,24 @@ use std::fmt::Write as _;
 
 use super::{Align, Comparison, Document, Figures, Run, Split, Table, TargetResult, thousands};
 use crate::comparability::Weight;
-use crate::stats::{Ratio, Verdict};
+use crate::stats::Ratio;
 
 /// The whole report.
 #[must_use]
 pub fn document(document: &Document) -> String {
-    document.runs.iter().map(run).collect::<Vec<_>>().join("\n")
+    let machine = &document.environment;
+    let governor = machine.governor.as_ref().map_or(String::new(), |name| format!(", governor {name}"));
+    let head = format!(
+        "{}: {}, {} cores, {} MiB, {}, Linux {}{governor}, load {:.2}\n\n",
+        document.created,
+        machine.cpu,
+        machine.cores,
+        machine.memory_mib,
+        machine.system,
+        machine.kernel,
+        machine.load
+    );
+    head + &document.runs.iter().map(run).collect::<Vec<_>>().join("\n")
 }
 
 /// One run. What differs between the targets comes first, then the comparison, then each target's summary.
@@ -110,12 +122,7 @@ fn comparison(run: &Run) -> String {
 pub fn sentence(comparison: &Comparison) -> String {
     let Comparison { baseline, target, throughput, .. } = comparison;
     let mut text = format!("{target} / {baseline}: throughput {}, ", shown_ratio(throughput));
-    text.push_str(match comparison.verdict {
-        Verdict::NoDifference => "no difference seen",
-        Verdict::Lower => "lower",
-        Verdict::Higher => "higher",
-        Verdict::TooFewRounds => "too few rounds to say anything",
-    });
+    text.push_str(comparison.verdict.words());
     let latencies: Vec<String> =
         comparison.latency.iter().map(|(name, ratio)| format!("{name} {}", shown_ratio(ratio))).collect();
     let _ = writeln!(text, " ({} rounds)", throughput.rounds);

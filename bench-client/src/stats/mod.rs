@@ -52,6 +52,19 @@ pub enum Verdict {
     Higher,
 }
 
+impl Verdict {
+    /// In words.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Verdict::TooFewRounds => "too few rounds to say anything",
+            Verdict::NoDifference => "no difference seen",
+            Verdict::Lower => "lower",
+            Verdict::Higher => "higher",
+        }
+    }
+}
+
 impl Ratio {
     /// The ratio of a round each; rounds in which either is 0 are left out. None where none is left.
     #[must_use]

@@ -91,11 +91,11 @@ fn section(run: &Run, number: usize) -> String {
 
 fn verdict(comparison: &super::Comparison) -> String {
     let ratio = &comparison.throughput;
-    let (class, words) = match comparison.verdict {
-        Verdict::NoDifference => ("same", "no difference seen"),
-        Verdict::Lower => ("lower", "lower"),
-        Verdict::Higher => ("higher", "higher"),
-        Verdict::TooFewRounds => ("same", "too few rounds to say anything"),
+    let words = comparison.verdict.words();
+    let class = match comparison.verdict {
+        Verdict::Lower => "lower",
+        Verdict::Higher => "higher",
+        Verdict::NoDifference | Verdict::TooFewRounds => "same",
     };
     let (target, baseline) = (escaped(&comparison.target), escaped(&comparison.baseline));
     format!(
