@@ -99,6 +99,18 @@ struct Asked {
 }
 
 impl Asked {
+    /// Its counts, as soon as they stay.
+    fn settled(&mut self) -> Result<ServerCounts, ClientError> {
+        let mut now = counts(&self.ask()?);
+        for _ in 0..MOST_QUESTIONS {
+            let again = counts(&self.ask()?);
+            if std::mem::replace(&mut now, again) == again {
+                break;
+            }
+        }
+        Ok(now)
+    }
+
     fn ask(&mut self) -> Result<Vec<Row>, ClientError> {
         let mut rows = self.connection.rows(&self.question)?;
         if self.by == CountedBy::StatementEvents {
@@ -177,19 +189,23 @@ impl Counters {
 
     /// What each server has counted since the last call.
     ///
+    /// A server counts a statement when it is over, which is after its reply: it is asked again until its answer stays.
+    ///
     /// # Errors
     /// The server's name and its answer.
     pub fn since_last(&mut self) -> Result<Vec<ServerCounts>, (String, ClientError)> {
         let mut all = Vec::new();
         for server in &mut self.servers {
-            let rows = server.ask().map_err(|error| (server.name.clone(), error))?;
-            let now = counts(&rows);
+            let now = server.settled().map_err(|error| (server.name.clone(), error))?;
             all.push(now.since(server.before));
             server.before = now;
         }
         Ok(all)
     }
 }
+
+/// A server that others use too never stays.
+const MOST_QUESTIONS: u32 = 3;
 
 /// The best that this server can tell.
 fn best_question(connection: &mut Connection) -> CountedBy {
