@@ -1,19 +1,19 @@
 //! The demo's tables and its verdict.
 
-use super::measure::{Measured, ROUNDS, median};
 use super::split::{Proxied, objection};
-use crate::driver::Sample;
-use crate::lab::Cluster;
-use crate::report::{Align, Table, thousands};
+use crate::counters::ServerCounts;
+use crate::lab::Role;
+use crate::report::text::shown_ratio;
+use crate::report::{Align, Run, Table, thousands, thousands_of};
 
 /// Prints what was found; true where the split is proved.
-pub(super) fn print(cluster: &Cluster, results: &[Measured]) -> bool {
+pub(super) fn print(roles: &[Role], runs: &[Run]) -> bool {
     println!("\nStatements of account app, as each server counted them itself");
     println!("(reads: SELECT; writes: INSERT, UPDATE, DELETE)\n");
-    println!("{}", counts_table(cluster, results));
-    let objections: Vec<String> =
-        results.iter().filter_map(|result| objection(&proxied(cluster, result))).collect();
-    if objections.is_empty() {
+    println!("{}", counts_table(runs));
+    let objections: Vec<String> = runs.iter().filter_map(|run| objection(&proxied(roles, run)?)).collect();
+    let proved = objections.is_empty() && runs.iter().all(|run| run.split.is_some());
+    if proved {
         println!(
             "The split is proved: through Telamon every write ran on the primary, none on a replica; reads"
         );
@@ -25,15 +25,18 @@ pub(super) fn print(cluster: &Cluster, results: &[Measured]) -> bool {
         }
     }
     println!("\nThe same statements through Telamon and direct to the primary, in turns\n");
-    println!("{}", speed_table(results));
+    println!("{}", speed_table(runs));
     println!(
-        "Ratio: queries a second through Telamon / direct; the median of {ROUNDS} rounds, with the lowest"
+        "Ratio: transactions a second through Telamon / direct, the median of the rounds, with its 95 %"
     );
-    println!("and highest. p95 is the time of an event (one select, or sysbench's 18 statements).");
-    objections.is_empty()
+    println!("interval. p95 is the time of a transaction (one select, or sysbench's 18 statements).");
+    proved
 }
 
-fn counts_table(cluster: &Cluster, results: &[Measured]) -> Table {
+/// The second target is the proxy.
+const PROXY: usize = 1;
+
+fn counts_table(runs: &[Run]) -> Table {
     let mut table = Table::new(&[
         ("workload", Align::Left),
         ("server", Align::Left),
@@ -42,67 +45,59 @@ fn counts_table(cluster: &Cluster, results: &[Measured]) -> Table {
         ("direct reads", Align::Right),
         ("direct writes", Align::Right),
     ]);
-    for result in results {
-        for (at, server) in cluster.servers().iter().enumerate() {
-            let (proxy, direct) = (result.proxy.received[at], result.direct.received[at]);
-            let name = if at == 0 { result.plan.name() } else { String::new() };
+    for run in runs {
+        let Some(split) = &run.split else { continue };
+        let counted = |target: usize, server: usize| {
+            split.counts.get(target).and_then(|counts| counts.get(server)).copied().unwrap_or_default()
+        };
+        for (at, server) in split.servers.iter().enumerate() {
+            let (proxy, direct) = (counted(PROXY, at), counted(0, at));
+            let name = if at == 0 { run.title.clone() } else { String::new() };
             let numbers = [proxy.reads, proxy.writes, direct.reads, direct.writes].map(thousands);
-            table.row([name, server.name().to_owned()].into_iter().chain(numbers));
+            table.row([name, server.clone()].into_iter().chain(numbers));
         }
     }
     table
 }
 
-fn proxied(cluster: &Cluster, result: &Measured) -> Proxied {
-    let roles = cluster.servers().iter().map(|server| server.role());
-    Proxied {
-        workload: result.plan.name(),
-        in_transactions: result.plan.kind.has_transactions() && !result.plan.skip_trx,
-        sent: result.proxy.sent(),
-        received: roles.zip(result.proxy.received.iter().copied()).collect(),
-    }
+fn proxied(roles: &[Role], run: &Run) -> Option<Proxied> {
+    let sent = &run.targets.get(PROXY)?.total;
+    let received = run.split.as_ref()?.counts.get(PROXY)?;
+    Some(Proxied {
+        workload: run.title.clone(),
+        in_transactions: run.plan.in_transactions(),
+        sent: ServerCounts { reads: sent.reads, writes: sent.writes },
+        received: roles.iter().copied().zip(received.iter().copied()).collect(),
+    })
 }
 
-fn speed_table(results: &[Measured]) -> Table {
+fn speed_table(runs: &[Run]) -> Table {
     let mut table = Table::new(&[
         ("workload", Align::Left),
-        ("threads", Align::Right),
         ("telamon q/s", Align::Right),
         ("direct q/s", Align::Right),
         ("ratio", Align::Right),
-        ("min-max", Align::Right),
-        ("telamon p95", Align::Right),
-        ("direct p95", Align::Right),
+        ("", Align::Left),
+        ("telamon p95 ms", Align::Right),
+        ("direct p95 ms", Align::Right),
+        ("telamon CPU us/query", Align::Right),
     ]);
-    for result in results {
-        let rate = |sample: &Sample| thousands_of(sample.queries_per_second());
-        let ratios = &result.ratios;
-        let lowest = ratios.iter().copied().fold(f64::INFINITY, f64::min);
-        let highest = ratios.iter().copied().fold(0.0, f64::max);
+    for run in runs {
+        let [direct, proxy, ..] = &run.targets[..] else { continue };
+        let (ratio, verdict) = match run.comparisons.first() {
+            Some(comparison) => (shown_ratio(&comparison.throughput), comparison.verdict.words()),
+            None => ("-".to_owned(), ""),
+        };
         table.row([
-            result.plan.name(),
-            result.plan.threads.to_string(),
-            rate(&result.proxy.sample),
-            rate(&result.direct.sample),
-            format!("{:.2}", median(ratios)),
-            format!("{lowest:.2}-{highest:.2}"),
-            p95(&result.proxy.sample),
-            p95(&result.direct.sample),
+            run.title.clone(),
+            thousands_of(proxy.total.qps),
+            thousands_of(direct.total.qps),
+            ratio,
+            verdict.to_owned(),
+            format!("{:.3}", proxy.total.p95_ms),
+            format!("{:.3}", direct.total.p95_ms),
+            proxy.cpu.map_or("-".to_owned(), |cpu| format!("{:.1}", cpu.us_per_query)),
         ]);
     }
     table
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a rate is positive and far below 2^64"
-)]
-fn thousands_of(rate: f64) -> String {
-    thousands(rate.round() as u64)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "microseconds of one event stay far below 2^52")]
-fn p95(sample: &Sample) -> String {
-    format!("{:.2} ms", sample.latency_us.value_at_quantile(0.95) as f64 / 1000.0)
 }

@@ -1,101 +1,8 @@
 //! Where statements went, as the servers counted it themselves, and whether that proves the split.
 
-use mysql_async::Conn;
-use mysql_async::prelude::Queryable;
-
-use crate::lab::{Cluster, Flavor, LabError, Role, Server};
+use crate::counters::ServerCounts;
+use crate::lab::Role;
 use crate::report::thousands;
-
-/// Statements of a server.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Counts {
-    /// SELECT.
-    pub(super) reads: u64,
-    /// INSERT, UPDATE and DELETE.
-    pub(super) writes: u64,
-}
-
-impl Counts {
-    /// What came since `before`.
-    #[must_use]
-    pub(super) fn since(self, before: Counts) -> Counts {
-        Counts {
-            reads: self.reads.saturating_sub(before.reads),
-            writes: self.writes.saturating_sub(before.writes),
-        }
-    }
-
-    /// Adds another count.
-    pub(super) fn add(&mut self, more: Counts) {
-        self.reads += more.reads;
-        self.writes += more.writes;
-    }
-}
-
-/// Connections that ask the three servers for their counters, opened once: asking is no read to them.
-#[derive(Debug)]
-pub(super) struct Counters<'a> {
-    servers: Vec<(&'a Server, Conn)>,
-    question: &'static str,
-}
-
-/// A real server's own count of the application account's statements. Not `SHOW GLOBAL STATUS`: there a replica
-/// counts the rows it replicates as writes, and a monitor's questions as reads.
-const BY_ACCOUNT: &str = "SELECT EVENT_NAME, CAST(SUM(COUNT_STAR) AS CHAR) \
-    FROM performance_schema.events_statements_summary_by_user_by_event_name \
-    WHERE USER = 'app' AND EVENT_NAME IN \
-    ('statement/sql/select', 'statement/sql/insert', 'statement/sql/update', 'statement/sql/delete') \
-    GROUP BY EVENT_NAME";
-
-/// An embedded server's count: it replicates nothing.
-const STATUS: &str = "SHOW GLOBAL STATUS LIKE 'Com_%'";
-
-impl<'a> Counters<'a> {
-    /// Connects to every server of the cluster as root.
-    ///
-    /// # Errors
-    /// The server that refuses.
-    pub(super) async fn connect(cluster: &'a Cluster) -> Result<Counters<'a>, LabError> {
-        let mut servers = Vec::new();
-        for server in cluster.servers() {
-            servers.push((server, server.connect_root().await?));
-        }
-        let question = if cluster.flavor() == Flavor::Embedded { STATUS } else { BY_ACCOUNT };
-        Ok(Counters { servers, question })
-    }
-
-    /// What each server has counted since it started, in the cluster's order.
-    ///
-    /// # Errors
-    /// The server that does not answer.
-    pub(super) async fn read(&mut self) -> Result<Vec<Counts>, LabError> {
-        let mut all = Vec::new();
-        for (server, connection) in &mut self.servers {
-            let rows: Vec<(String, String)> = connection.query(self.question).await.map_err(|source| {
-                let (server, statement) = (server.name().to_owned(), self.question.to_owned());
-                LabError::Statement { server, statement, source }
-            })?;
-            all.push(counts(&rows));
-        }
-        Ok(all)
-    }
-}
-
-fn counts(rows: &[(String, String)]) -> Counts {
-    let mut counts = Counts::default();
-    for (name, value) in rows {
-        let value: u64 = value.parse().unwrap_or(0);
-        match name.as_str() {
-            "statement/sql/select" | "Com_select" => counts.reads += value,
-            "statement/sql/insert" | "statement/sql/update" | "statement/sql/delete" => {
-                counts.writes += value;
-            }
-            "Com_insert" | "Com_update" | "Com_delete" => counts.writes += value,
-            _ => {}
-        }
-    }
-    counts
-}
 
 /// What one workload sent through the proxy, and what the servers say they got of it.
 #[derive(Debug, Clone)]
@@ -105,9 +12,9 @@ pub(super) struct Proxied {
     /// Whether its statements were in transactions, which stay whole on the primary.
     pub(super) in_transactions: bool,
     /// What the driver sent.
-    pub(super) sent: Counts,
+    pub(super) sent: ServerCounts,
     /// What each server counted.
-    pub(super) received: Vec<(Role, Counts)>,
+    pub(super) received: Vec<(Role, ServerCounts)>,
 }
 
 /// A monitor asks the servers too, so shares are judged to one in a hundred.
@@ -122,7 +29,7 @@ pub(super) fn objection(proxied: &Proxied) -> Option<String> {
     let of =
         |role: Role| proxied.received.iter().filter(move |(own, _)| *own == role).map(|(_, counts)| *counts);
     let sum = |role: Role| {
-        of(role).fold(Counts::default(), |mut sum, counts| {
+        of(role).fold(ServerCounts::default(), |mut sum, counts| {
             sum.add(counts);
             sum
         })
@@ -156,9 +63,14 @@ mod tests {
 
     fn proxied(in_transactions: bool, received: [(u64, u64); 3]) -> Proxied {
         let roles = [Role::Primary, Role::Replica, Role::Replica];
-        let received = received.map(|(reads, writes)| Counts { reads, writes });
+        let received = received.map(|(reads, writes)| ServerCounts { reads, writes });
         let received = roles.into_iter().zip(received).collect();
-        Proxied { workload: "w".into(), in_transactions, sent: Counts { reads: 1000, writes: 40 }, received }
+        Proxied {
+            workload: "w".into(),
+            in_transactions,
+            sent: ServerCounts { reads: 1000, writes: 40 },
+            received,
+        }
     }
 
     #[test]
@@ -179,20 +91,5 @@ mod tests {
         says(false, [(1000, 40), (2, 0), (2, 0)], "the replicas counted 4 reads of 1,000");
         says(true, [(500, 40), (250, 0), (250, 0)], "the primary counted 500 reads");
         says(false, [(0, 40), (1000, 0), (2, 0)], "one replica had less");
-    }
-
-    #[test]
-    fn counters_of_other_commands_are_left_out() {
-        let row = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        let account = [row("statement/sql/select", "5"), row("statement/sql/delete", "1")];
-        assert_eq!(counts(&account), Counts { reads: 5, writes: 1 });
-        let rows = [
-            row("Com_select", "5"),
-            row("Com_insert", "1"),
-            row("Com_update", "2"),
-            row("Com_delete", "3"),
-            row("Com_insert_select", "9"),
-        ];
-        assert_eq!(counts(&rows), Counts { reads: 5, writes: 6 });
     }
 }

@@ -1,236 +1,83 @@
-//! The driver: sends a workload to a target and measures. Closed loop: each connection sends its next statement when
-//! the last has been answered.
+//! The driver: sends a workload to a target and measures. A thread for each connection, as sysbench has it.
+//!
+//! ```text
+//!   closed loop   each connection begins its next event when its last has been answered
+//!   open loop     events begin at the times of a schedule, whether or not earlier ones have been answered; one that
+//!                 finds all connections busy waits, and that wait is part of its latency
+//! ```
+//! It must not know what statements mean, nor what the figures are for.
+
+mod error;
+mod sample;
+mod schedule;
+mod session;
+mod slice;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::thread;
 
-use hdrhistogram::Histogram;
-use mysql_async::prelude::Queryable;
-use mysql_async::{Conn, Error, Opts};
-use thiserror::Error as ThisError;
-use tokio::task::JoinSet;
+pub use error::{DriverError, mend};
+pub use sample::{Counts, Interval, Latency, Sample};
+pub(crate) use sample::{per_query_us, per_second};
+pub use slice::{Outcome, Slice};
 
+use self::session::Session;
+use crate::client::Patience;
 use crate::plan::Plan;
 use crate::target::Target;
-use crate::workload::{Effect, Random, Statement};
 
-/// Why a run was given up.
-#[derive(Debug, ThisError)]
-pub enum DriverError {
-    /// A connection could not be made.
-    #[error("cannot connect to {target} at {host}:{port}: {source}")]
-    Connect {
-        /// The target's name.
-        target: String,
-        /// Its host.
-        host: String,
-        /// Its port.
-        port: u16,
-        /// The client library's or the server's answer.
-        source: Error,
-    },
-    /// A statement failed with an error that a workload does not provoke by itself.
-    #[error("{target} answered {statement:?} with: {source}")]
-    Statement {
-        /// The target's name.
-        target: String,
-        /// The statement's beginning.
-        statement: String,
-        /// The client library's or the server's answer.
-        source: Error,
-    },
-}
+/// Connections that are opened at the same time: below what a server's backlog or a proxy's limits take amiss.
+const OPENED_AT_ONCE: usize = 16;
 
-impl DriverError {
-    /// The name of the target that it happened at.
-    #[must_use]
-    pub fn target(&self) -> &str {
-        match self {
-            DriverError::Connect { target, .. } | DriverError::Statement { target, .. } => target,
-        }
-    }
-}
-
-/// What was sent and answered in one slice of time.
-#[derive(Debug, Clone)]
-pub struct Sample {
-    /// Events that were completed.
-    pub events: u64,
-    /// Reads that were answered.
-    pub reads: u64,
-    /// Writes that were answered, or refused by one of [`EXPECTED`].
-    pub writes: u64,
-    /// Statements refused by one of [`EXPECTED`].
-    pub ignored: u64,
-    /// From the first statement's start to the last one's end.
-    pub elapsed: Duration,
-    /// Time of an event, in microseconds.
-    pub latency_us: Histogram<u64>,
-}
-
-/// Errors that concurrent clients of this workload cause each other, which are counted and passed over: lock wait
-/// timeout, deadlock, changed row; and without transactions, two connections that insert the same id again.
-pub const EXPECTED: [u16; 4] = [1205, 1213, 1020, 1062];
-
-impl Sample {
-    /// Nothing measured yet.
-    #[must_use]
-    pub fn empty() -> Sample {
-        let latency_us = Histogram::new(3).expect("three digits are a valid precision");
-        Sample { events: 0, reads: 0, writes: 0, ignored: 0, elapsed: Duration::ZERO, latency_us }
-    }
-
-    /// Reads and writes a second.
-    #[must_use]
-    pub fn queries_per_second(&self) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^52")]
-        let queries = (self.reads + self.writes) as f64;
-        if self.elapsed.is_zero() { 0.0 } else { queries / self.elapsed.as_secs_f64() }
-    }
-
-    /// Takes in what was measured beside or after this.
-    fn merge(&mut self, other: &Sample) {
-        self.events += other.events;
-        self.reads += other.reads;
-        self.writes += other.writes;
-        self.ignored += other.ignored;
-        self.latency_us.add(&other.latency_us).expect("both histograms resize themselves");
-    }
-
-    /// Takes in a later slice: its time comes on top.
-    pub fn append(&mut self, later: &Sample) {
-        self.merge(later);
-        self.elapsed += later.elapsed;
-    }
-}
-
-/// The connections to one target, kept over the slices of a run.
+/// The sessions at one target, kept over the slices of a run.
 #[derive(Debug)]
 pub struct Driver {
-    target: Target,
-    connections: Vec<Conn>,
-    slices: u64,
+    target: Arc<Target>,
+    patience: Patience,
+    // What each thread works with.
+    threads: Vec<Vec<Session>>,
 }
 
 impl Driver {
-    /// Opens `threads` connections.
+    /// Opens the plan's sessions and prepares its statements.
     ///
     /// # Errors
-    /// [`DriverError::Connect`] for the first that fails.
-    pub async fn connect(target: &Target, threads: u32) -> Result<Driver, DriverError> {
-        let mut connections = Vec::new();
-        for _ in 0..threads {
-            connections.push(connect(target, &target.opts).await?);
+    /// [`DriverError`] of the first session that fails.
+    pub fn connect(target: &Target, plan: &Plan, patience: &Patience) -> Result<Driver, DriverError> {
+        let sessions = if plan.workload.connects() { 0 } else { plan.sessions_per_thread() };
+        let target = Arc::new(target.clone());
+        let open = |thread: u32| -> Result<Vec<Session>, DriverError> {
+            let workload = plan.workload.workload(plan, thread);
+            (0..sessions)
+                .map(|_| Session::open(&target, workload.templates(), plan.ps_mode, patience))
+                .collect()
+        };
+        let mut threads = Vec::new();
+        let numbers: Vec<u32> = (0..plan.threads).collect();
+        for batch in numbers.chunks(OPENED_AT_ONCE) {
+            let opened: Vec<_> = thread::scope(|scope| {
+                let handles: Vec<_> = batch.iter().map(|number| scope.spawn(|| open(*number))).collect();
+                handles.into_iter().map(|h| h.join().expect("opening a session does not panic")).collect()
+            });
+            for sessions in opened {
+                threads.push(sessions?);
+            }
         }
-        Ok(Driver { target: target.clone(), connections, slices: 0 })
+        Ok(Driver { target, patience: patience.clone(), threads })
     }
 
-    /// Sends the plan's workload for `time` on all connections.
-    ///
-    /// # Errors
-    /// [`DriverError::Statement`] for the first statement that fails unexpectedly; the driver is then used up.
-    pub async fn run(&mut self, plan: &Plan, time: Duration) -> Result<Sample, DriverError> {
-        self.slices += 1;
-        let name: Arc<str> = self.target.name.as_str().into();
-        let start = Instant::now();
-        let mut tasks = JoinSet::new();
-        for (number, connection) in (1..).zip(self.connections.drain(..)) {
-            let client = Client {
-                target: Arc::clone(&name),
-                connection,
-                random: Random::new(plan.seed, self.slices << 32 | number),
-                sample: Sample::empty(),
-            };
-            let workload = plan.kind.workload(plan);
-            tasks.spawn(client.run(workload, start + time));
-        }
-        let mut total = Sample::empty();
-        while let Some(ended) = tasks.join_next().await {
-            let client = ended.expect("a client does not panic and is not cancelled")?;
-            total.merge(&client.sample);
-            self.connections.push(client.connection);
-        }
-        total.elapsed = start.elapsed();
-        Ok(total)
+    /// The target that it sends to.
+    #[must_use]
+    pub fn target(&self) -> &Target {
+        &self.target
     }
 
     /// Says goodbye on every connection.
-    pub async fn disconnect(self) {
-        for connection in self.connections {
-            drop(connection.disconnect().await);
-        }
-    }
-}
-
-async fn connect(target: &Target, opts: &Opts) -> Result<Conn, DriverError> {
-    Conn::new(opts.clone()).await.map_err(|source| DriverError::Connect {
-        target: target.name.clone(),
-        host: opts.ip_or_hostname().to_owned(),
-        port: opts.tcp_port(),
-        source,
-    })
-}
-
-/// One connection with its own random numbers.
-struct Client {
-    target: Arc<str>,
-    connection: Conn,
-    random: Random,
-    sample: Sample,
-}
-
-impl Client {
-    async fn run(
-        mut self,
-        mut workload: Box<dyn crate::workload::Workload>,
-        end: Instant,
-    ) -> Result<Client, DriverError> {
-        let mut start = Instant::now();
-        while start < end {
-            let event = workload.event(&mut self.random);
-            self.send(&event).await?;
-            let now = Instant::now();
-            let micros = u64::try_from((now - start).as_micros()).unwrap_or(u64::MAX);
-            self.sample.latency_us.record(micros).expect("the histogram resizes itself");
-            self.sample.events += 1;
-            start = now;
-        }
-        Ok(self)
-    }
-
-    async fn send(&mut self, event: &[Statement]) -> Result<(), DriverError> {
-        let in_transaction = event.first().is_some_and(|first| first.effect == Effect::Transaction);
-        for statement in event {
-            let answer = self.connection.query_drop(&statement.sql).await;
-            match statement.effect {
-                Effect::Read => self.sample.reads += 1,
-                Effect::Write => self.sample.writes += 1,
-                Effect::Transaction => {}
-            }
-            match answer {
-                Ok(()) => {}
-                Err(Error::Server(error)) if EXPECTED.contains(&error.code) => {
-                    self.sample.ignored += 1;
-                    if in_transaction {
-                        return self.roll_back().await;
-                    }
-                }
-                Err(source) => return Err(self.failed(&statement.sql, source)),
-            }
-        }
-        Ok(())
-    }
-
-    async fn roll_back(&mut self) -> Result<(), DriverError> {
-        let answer = self.connection.query_drop("ROLLBACK").await;
-        answer.map_err(|source| self.failed("ROLLBACK", source))
-    }
-
-    fn failed(&self, statement: &str, source: Error) -> DriverError {
-        DriverError::Statement {
-            target: self.target.to_string(),
-            statement: statement.chars().take(120).collect(),
-            source,
+    pub fn disconnect(self) {
+        for session in self.threads.into_iter().flatten() {
+            session.quit();
         }
     }
 }

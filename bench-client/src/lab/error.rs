@@ -99,12 +99,6 @@ pub enum LabError {
         /// The server's name in the cluster.
         server: String,
     },
-    /// An in-process server has no process to suspend.
-    #[error("{server} is embedded in this process and cannot be suspended; use the mariadb or mysql flavor")]
-    NotAProcess {
-        /// The server's name in the cluster.
-        server: String,
-    },
     /// An embedded server could not listen.
     #[error(
         "{server} (embedded) cannot listen on {address}: {source}; start the cluster again for new ports"

@@ -34,6 +34,7 @@ use std::fmt;
 pub use certificate::Certificate;
 pub use cluster::Cluster;
 pub use directory::lab_base;
+pub(crate) use embedded::VERSION as EMBEDDED_VERSION;
 pub use error::LabError;
 pub use program::Program;
 pub use proxy::{Proxy, ProxyError};

@@ -169,25 +169,25 @@ impl Server {
         }
     }
 
-    /// SIGSTOP: its sockets stay open, it answers nothing.
+    /// SIGSTOP: its sockets stay open, it answers nothing. An embedded server answers no statement.
     ///
     /// # Errors
-    /// [`LabError::NotRunning`]; [`LabError::NotAProcess`] for an embedded server.
+    /// [`LabError::NotRunning`].
     pub fn suspend(&self) -> Result<(), LabError> {
         match &self.backing {
             Backing::Daemon(daemon) => daemon.suspend(),
-            Backing::Embedded(server) => Err(LabError::NotAProcess { server: server.name.into() }),
+            Backing::Embedded(server) => server.suspend(),
         }
     }
 
     /// SIGCONT: goes on after [`Server::suspend`].
     ///
     /// # Errors
-    /// [`LabError::NotRunning`]; [`LabError::NotAProcess`] for an embedded server.
+    /// [`LabError::NotRunning`].
     pub fn resume(&self) -> Result<(), LabError> {
         match &self.backing {
             Backing::Daemon(daemon) => daemon.resume(),
-            Backing::Embedded(server) => Err(LabError::NotAProcess { server: server.name.into() }),
+            Backing::Embedded(server) => server.resume(),
         }
     }
 }

@@ -1,8 +1,19 @@
 //! What is shown to the reader.
 
+pub mod compare;
+mod document;
+pub mod html;
+#[cfg(test)]
+pub(crate) mod sample;
 mod table;
+pub mod text;
 
+pub use document::{
+    Comparison, Cpu, Document, DocumentError, Fairness, Figures, Point, Run, SCHEMA, Split, TargetResult,
+    distribution, shown_command, write,
+};
 pub use table::{Align, Table};
+pub use text::thousands_of;
 
 /// A whole number with commas between its thousands.
 #[must_use]

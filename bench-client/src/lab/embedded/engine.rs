@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use opensrv_mysql::ErrorKind;
+use tokio::sync::watch;
 
 use super::show::{Counters, pairs};
 use super::statement::{Asked, Filter, Name, Operand, Output, Statement};
@@ -37,6 +38,8 @@ pub(crate) struct Engine {
     pub(crate) port: u16,
     pub(crate) store: Arc<Store>,
     pub(crate) counters: Counters,
+    /// While true, no statement is answered.
+    pub(crate) suspended: watch::Sender<bool>,
 }
 
 /// The version the embedded servers give: MySQL's grammar, and no real server's number.
@@ -88,6 +91,14 @@ impl Engine {
             }
         }
         Ok(done(0, 0))
+    }
+
+    /// Waits while the server is suspended.
+    pub(crate) async fn until_resumed(&self) {
+        if *self.suspended.borrow() {
+            // The sender lives as long as the engine.
+            drop(self.suspended.subscribe().wait_for(|suspended| !suspended).await);
+        }
     }
 
     fn rows(&self, session: &SessionState, statement: &Statement, given: &[Cell]) -> Result<Answer, Refusal> {
@@ -198,6 +209,7 @@ fn output_columns(output: Output) -> Vec<String> {
         Output::C | Output::DistinctC => &["c"],
         Output::SumK => &["SUM(k)"],
         Output::Count => &["COUNT(*)"],
+        Output::CountK => &["count(k)"],
         Output::Whole => &["id", "k", "c", "pad"],
     };
     names.iter().map(|name| (*name).to_owned()).collect()
@@ -244,7 +256,9 @@ fn select(table: &Table, output: Output, order_by_c: bool, ids: &[i64]) -> Answe
         }
         Output::SumK if ids.is_empty() => vec![vec![Cell::Null]],
         Output::SumK => vec![vec![Cell::Integer(found.map(|(_, row)| row.k).sum())]],
-        Output::Count => vec![vec![Cell::Integer(i64::try_from(ids.len()).unwrap_or(i64::MAX))]],
+        Output::Count | Output::CountK => {
+            vec![vec![Cell::Integer(i64::try_from(ids.len()).unwrap_or(i64::MAX))]]
+        }
         Output::Whole => found.map(|(id, row)| whole(id, row)).collect(),
     };
     Answer::Rows { columns: output_columns(output), rows }
@@ -270,6 +284,12 @@ fn matching(table: &Table, filter: &Filter, given: &[Cell]) -> Result<Vec<i64>, 
             let wanted = list.iter().map(|k| integer(k, given)).collect::<Result<BTreeSet<_>, _>>()?;
             table.rows.iter().filter(|(_, row)| wanted.contains(&row.k)).map(|(id, _)| *id).collect()
         }
+        Filter::KBetween(ranges) => {
+            let bounds = ranges.iter().map(|(low, high)| Ok((integer(low, given)?, integer(high, given)?)));
+            let bounds = bounds.collect::<Result<Vec<_>, Refusal>>()?;
+            let wanted = |k: i64| bounds.iter().any(|(low, high)| (*low..=*high).contains(&k));
+            table.rows.iter().filter(|(_, row)| wanted(row.k)).map(|(id, _)| *id).collect()
+        }
     })
 }
 
@@ -286,7 +306,8 @@ fn insert(
         let mut row = Row { k: 0, c: String::new(), pad: String::new() };
         for (column, value) in columns.iter().zip(values) {
             match column.as_str() {
-                "id" => id = integer(value, given)?,
+                // As AUTO_INCREMENT has it, 0 asks for the next.
+                "id" => id = Some(integer(value, given)?).filter(|id| *id != 0).unwrap_or(id),
                 "k" => row.k = integer(value, given)?,
                 "c" => row.c = text(value, given)?,
                 _ => row.pad = text(value, given)?,

@@ -23,7 +23,7 @@ use std::thread;
 
 use opensrv_mysql::AsyncMysqlIntermediary;
 use tokio::net::TcpStream;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 use self::engine::Engine;
 use self::session::Session;
@@ -56,7 +56,8 @@ impl EmbeddedServer {
         port: u16,
         store: Arc<Store>,
     ) -> EmbeddedServer {
-        let engine = Engine { role, server_id, port, store, counters: show::Counters::default() };
+        let (counters, suspended) = (show::Counters::default(), watch::Sender::new(false));
+        let engine = Engine { role, server_id, port, store, counters, suspended };
         EmbeddedServer { name, engine: Arc::new(engine), running: Mutex::new(None) }
     }
 
@@ -104,6 +105,23 @@ impl EmbeddedServer {
             // Dropping the runtime closes every connection.
         });
         *slot = Some(Running { stop, thread: thread.map_err(failed)? });
+        Ok(())
+    }
+
+    /// Answers no statement until [`EmbeddedServer::resume`]; connections stay open and new ones are accepted.
+    pub(crate) fn suspend(&self) -> Result<(), LabError> {
+        self.set_suspended(true)
+    }
+
+    pub(crate) fn resume(&self) -> Result<(), LabError> {
+        self.set_suspended(false)
+    }
+
+    fn set_suspended(&self, suspended: bool) -> Result<(), LabError> {
+        if !self.is_running() {
+            return Err(LabError::NotRunning { server: self.name.into() });
+        }
+        self.engine.suspended.send_replace(suspended);
         Ok(())
     }
 

@@ -164,6 +164,7 @@ impl<W: AsyncWrite + Send + Unpin> AsyncMysqlShim<W> for Session {
                 _ => Cell::Null,
             })
             .collect();
+        self.engine.until_resumed().await;
         let answer = match self.prepared.get(&id) {
             Some(statement) => self.engine.run(&mut self.state, statement, &given),
             None => Err(engine::unknown()),
@@ -180,6 +181,7 @@ impl<W: AsyncWrite + Send + Unpin> AsyncMysqlShim<W> for Session {
 
     async fn on_query<'a>(&'a mut self, query: &'a str, results: QueryResultWriter<'a, W>) -> io::Result<()> {
         let lower = query.to_ascii_lowercase();
+        self.engine.until_resumed().await;
         let answer = match Statement::recognise(&tokens(query, &lower)) {
             Some(statement) => self.engine.run(&mut self.state, &statement, &[]),
             None => Err(engine::unknown()),

@@ -19,6 +19,7 @@ pub(crate) enum Output {
     DistinctC,
     SumK,
     Count,
+    CountK,
     Whole,
 }
 
@@ -29,6 +30,8 @@ pub(crate) enum Filter {
     Id(Operand),
     IdBetween(Operand, Operand),
     KIn(Vec<Operand>),
+    /// Any of these ranges.
+    KBetween(Vec<(Operand, Operand)>),
 }
 
 /// A table as written: with or without its schema.
@@ -146,6 +149,9 @@ fn select(tokens: &[Token<'_>]) -> Option<Statement> {
         [Word("count"), Symbol('('), Symbol('*'), Symbol(')'), Word("from"), rest @ ..] => {
             (Output::Count, rest)
         }
+        [Word("count"), Symbol('('), Word("k"), Symbol(')'), Word("from"), rest @ ..] => {
+            (Output::CountK, rest)
+        }
         [Symbol('*'), Word("from"), rest @ ..] => (Output::Whole, rest),
         [
             Word("id"),
@@ -208,8 +214,24 @@ fn filter(tokens: &[Token<'_>], first: usize) -> Option<Filter> {
         [Word("where"), Word("k"), Word("in"), Symbol('('), list @ .., Symbol(')')] => {
             Filter::KIn(operands(list, first)?)
         }
+        [Word("where"), ranges @ ..] => Filter::KBetween(k_ranges(ranges, first)?),
         _ => return None,
     })
+}
+
+/// `k BETWEEN low AND high`, with OR between several.
+fn k_ranges(tokens: &[Token<'_>], first: usize) -> Option<Vec<(Operand, Operand)>> {
+    let mut next = first;
+    let mut take = |token: &Token<'_>| {
+        let operand = operand(token, next);
+        next += usize::from(*token == Placeholder);
+        operand
+    };
+    let ranges = tokens.split(|token| *token == Word("or")).map(|range| match range {
+        [Word("k"), Word("between"), low, Word("and"), high] => Some((take(low)?, take(high)?)),
+        _ => None,
+    });
+    ranges.collect()
 }
 
 fn operand(token: &Token<'_>, parameter: usize) -> Option<Operand> {
@@ -396,6 +418,7 @@ mod tests {
             "SELECT c FROM sbtest1 WHERE id BETWEEN ? AND ? ORDER BY c",
             "SELECT DISTINCT c FROM sbtest1 WHERE id BETWEEN ? AND ? ORDER BY c",
             "SELECT id, k, c, pad FROM sbtest1 WHERE k IN (?, ?, 3)",
+            "SELECT count(k) FROM sbtest1 WHERE k BETWEEN ? AND ? OR k BETWEEN 3 AND 8",
             "UPDATE sbtest1 SET k=k+1 WHERE id=7",
             "DELETE FROM sbtest1 WHERE id=7",
             "INSERT INTO sbtest1(k, c, pad) VALUES(1, 'a', 'b'),(2, 'c', 'd')",
@@ -415,6 +438,7 @@ mod tests {
         for text in [
             "SELECT c FROM sbtest1 WHERE id=1 FOR UPDATE",
             "SELECT c FROM sbtest1 WHERE id=1 OR id=2",
+            "SELECT count(k) FROM sbtest1 WHERE k BETWEEN 1 AND 2 OR id=3",
             "DELETE FROM sbtest1",
             "INSERT INTO sbtest1 (id, k) VALUES (1)",
             "CREATE TABLE other (x INT)",
