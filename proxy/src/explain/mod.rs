@@ -50,6 +50,15 @@ pub enum ExplainError {
         #[source]
         source: io::Error,
     },
+    /// The file has no statement that a log has.
+    #[error(
+        "{0}: no statement found in it; expected is a general or slow log of MySQL or MariaDB (statements one a line \
+         are read from standard input)"
+    )]
+    NoLog(String),
+    /// A server version that begins with no number.
+    #[error("--server-version {0:?}: expected is a version such as 8.0.36 or 10.11.6-MariaDB")]
+    Version(String),
     /// Standard input or output failed.
     #[error("cannot read or write: {0}")]
     Io(#[from] io::Error),
@@ -59,7 +68,7 @@ impl ExplainError {
     /// Whether the usage or the configuration is to blame (exit code 2) and not the system (1).
     #[must_use]
     pub fn is_usage(&self) -> bool {
-        matches!(self, Self::Config(_))
+        matches!(self, Self::Config(_) | Self::NoLog(_) | Self::Version(_))
     }
 }
 
@@ -68,6 +77,10 @@ impl ExplainError {
 /// # Errors
 /// [`ExplainError`].
 pub fn run(args: &ExplainArgs, out: &mut impl Write) -> Result<(), ExplainError> {
+    let unknown = |version: &&String| !version.starts_with(|first: char| first.is_ascii_digit());
+    if let Some(version) = args.server_version.as_ref().filter(unknown) {
+        return Err(ExplainError::Version(version.clone()));
+    }
     let config = load(args.config.as_deref())?;
     let explainer = Explainer::new(config);
     let explained = match &args.log {
@@ -237,6 +250,9 @@ impl Explainer {
                 summary.add(&explained);
             }
             session.after(&explained);
+        }
+        if !args.json && sessions.seen() == 0 {
+            return Err(ExplainError::NoLog(shown));
         }
         if !args.json {
             summary.write(&shown, sessions.seen(), args.most, out)?;
