@@ -12,7 +12,8 @@ pub(super) fn print(roles: &[Role], runs: &[Run]) -> bool {
     println!("(reads: SELECT; writes: INSERT, UPDATE, DELETE)\n");
     println!("{}", counts_table(runs));
     let objections: Vec<String> = runs.iter().filter_map(|run| objection(&proxied(roles, run)?)).collect();
-    let proved = objections.is_empty() && runs.iter().all(|run| run.split.is_some());
+    let whole = |run: &Run| run.split.is_some() && run.ended_early.is_none();
+    let proved = objections.is_empty() && !runs.is_empty() && runs.iter().all(whole);
     if proved {
         println!(
             "The split is proved: through Telamon every write ran on the primary, none on a replica; reads"
@@ -22,6 +23,9 @@ pub(super) fn print(roles: &[Role], runs: &[Run]) -> bool {
         println!("The split is NOT proved:");
         for objection in &objections {
             println!("  {objection}");
+        }
+        for run in runs.iter().filter(|run| !whole(run)) {
+            println!("  {} was not run to its end", run.title);
         }
     }
     println!("\nThe same statements through Telamon and direct to the primary, in turns\n");

@@ -37,6 +37,9 @@ pub(super) fn objection(proxied: &Proxied) -> Option<String> {
     let (primary, replicas, sent) = (sum(Role::Primary), sum(Role::Replica), proxied.sent);
     let nearly = |got: u64, wanted: u64| got + wanted / TOLERANCE >= wanted;
     let name = &proxied.workload;
+    if sent == ServerCounts::default() {
+        return Some(format!("{name}: nothing was sent"));
+    }
     if replicas.writes > 0 {
         return Some(format!("{name}: replicas counted {} writes", thousands(replicas.writes)));
     }
@@ -91,5 +94,7 @@ mod tests {
         says(false, [(1000, 40), (2, 0), (2, 0)], "the replicas counted 4 reads of 1,000");
         says(true, [(500, 40), (250, 0), (250, 0)], "the primary counted 500 reads");
         says(false, [(0, 40), (1000, 0), (2, 0)], "one replica had less");
+        let nothing = Proxied { sent: ServerCounts::default(), ..proxied(false, [(0, 0); 3]) };
+        assert!(objection(&nothing).unwrap().contains("nothing was sent"));
     }
 }

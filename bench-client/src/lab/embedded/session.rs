@@ -26,7 +26,8 @@ const ACCOUNTS: [(&str, &str); 3] =
 pub(crate) struct Session {
     engine: Arc<Engine>,
     state: SessionState,
-    prepared: HashMap<u32, Statement>,
+    // With the schema that its names were resolved in: the one of the moment of the prepare.
+    prepared: HashMap<u32, (Statement, Option<String>)>,
     next_id: u32,
     salt: [u8; 20],
     flags: Arc<AtomicU16>,
@@ -144,7 +145,7 @@ impl<W: AsyncWrite + Send + Unpin> AsyncMysqlShim<W> for Session {
             engine::columns(&statement).iter().map(|name| described(name, None)).collect();
         let id = self.next_id;
         self.next_id += 1;
-        self.prepared.insert(id, statement);
+        self.prepared.insert(id, (statement, self.state.schema.clone()));
         self.show_flags();
         info.reply(id, &parameters, &columns).await
     }
@@ -166,7 +167,12 @@ impl<W: AsyncWrite + Send + Unpin> AsyncMysqlShim<W> for Session {
             .collect();
         self.engine.until_resumed().await;
         let answer = match self.prepared.get(&id) {
-            Some(statement) => self.engine.run(&mut self.state, statement, &given),
+            Some((statement, schema)) => {
+                let current = std::mem::replace(&mut self.state.schema, schema.clone());
+                let answer = self.engine.run(&mut self.state, statement, &given);
+                self.state.schema = current;
+                answer
+            }
             None => Err(engine::unknown()),
         };
         self.answer(answer, results).await
