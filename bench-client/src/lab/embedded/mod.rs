@@ -6,6 +6,7 @@
 //! and all.
 
 mod engine;
+mod one_packet;
 mod session;
 mod show;
 mod statement;
@@ -26,6 +27,7 @@ use tokio::net::TcpStream;
 use tokio::sync::{oneshot, watch};
 
 use self::engine::Engine;
+use self::one_packet::OnePacketReader;
 use self::session::Session;
 use self::status_flags::StatusFlagsWriter;
 use super::Role;
@@ -156,6 +158,7 @@ async fn serve(stream: TcpStream, engine: Arc<Engine>, connection_id: u32) {
     drop(stream.set_nodelay(true));
     let flags = Arc::new(AtomicU16::new(0));
     let (reader, writer) = stream.into_split();
+    let reader = OnePacketReader::new(reader);
     let writer = StatusFlagsWriter::new(writer, Arc::clone(&flags));
     drop(AsyncMysqlIntermediary::run_on(Session::new(engine, connection_id, flags), reader, writer).await);
 }
