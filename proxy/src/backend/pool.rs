@@ -27,7 +27,7 @@ pub const TICK: Duration = Duration::from_secs(1);
 /// Ticks of idleness after which a connection is asked whether it is still there before it is used.
 const LONG_IDLE: u32 = 10;
 /// A session that waits takes what another has a firm claim to only after this time, or half of its own.
-const PATIENCE: Duration = Duration::from_millis(100);
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// How long a server that has too many connections is left alone by a session.
 const FULL: Duration = Duration::from_millis(50);

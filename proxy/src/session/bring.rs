@@ -108,20 +108,24 @@ impl Session {
                 self.not_brought(plan, &other);
                 Ok(Brought::NotYet)
             }
-            Ok(Replayed::Refused(payload)) => {
-                self.backends.drop_slot(plan.slot);
-                let gone = ErrPacket::parse(&payload).is_ok_and(|error| error.is_unknown_schema());
-                if gone && !plan.enters_schema {
-                    self.state.lost_schema();
-                    return Ok(Brought::NotYet);
-                }
-                Ok(Brought::Refused(payload))
-            }
+            Ok(Replayed::Refused(payload)) => Ok(self.not_brought_to_primary(plan, payload)),
             Ok(Replayed::Behind) | Err(_) => {
                 self.lose(plan.slot)?; // nothing of the statement has been sent: it can have another connection
                 Ok(Brought::NotYet)
             }
         }
+    }
+
+    /// The primary refuses something of the session's state. That its schema was dropped is no error before a statement
+    /// needs one.
+    fn not_brought_to_primary(&mut self, plan: &Plan, payload: Vec<u8>) -> Brought {
+        self.backends.drop_slot(plan.slot);
+        let gone = ErrPacket::parse(&payload).is_ok_and(|error| error.is_unknown_schema());
+        if gone && !plan.enters_schema {
+            self.state.lost_schema();
+            return Brought::NotYet;
+        }
+        Brought::Refused(payload)
     }
 
     /// Whether the statement asks about one that left nothing to be told, on a connection that tells of another.

@@ -4,7 +4,7 @@ use super::Pools;
 use std::collections::VecDeque;
 
 impl Pools {
-    /// Ends what has been idle or open for too long or was closed by its server; called once a [`TICK`].
+    /// Ends what has been idle or open for too long or was closed by its server; called once a [`super::TICK`].
     pub fn tick(&self) {
         self.now.set(self.now.get().wrapping_add(1));
         for server in 0..self.servers.len() {
