@@ -13,7 +13,7 @@ use proptest::test_runner::{Config, TestCaseError, TestRunner};
 /// The first two may keep a connection for themselves, the others share what is left of `pool.max_connections`.
 const CLIENTS: usize = 4;
 const KEEPERS: usize = 2;
-const POOL: &str = "[pool]\nmax_connections = 3\nwait_ms = 1000\n";
+const POOL: &str = "[pool]\nmax_connections = 3\nwait_ms = 4000\n";
 
 /// Statements after which a session goes on over any connection. `T` is the client's own table, `S` the schema.
 const FREE: &[&str] = &[
