@@ -1,14 +1,14 @@
 //! Random sequences of statements by several clients at once, through Telamon over fewer connections than clients and,
 //! in the same order, straight to one server: every packet is the same.
 //!
-//! `MODEL_CASES=5000` runs more sequences. A failure prints the shortest sequence that shows it.
+//! `MODEL_CASES=5000` runs more sequences, other ones each time. A failure prints the shortest sequence that shows it.
 
 use std::fmt::Write as _;
 
 use integration_tests::raw::{Client, Flags, Login, Reply, Shape, Value};
 use integration_tests::{Schema, Telamon, cluster, wait_for_replicas};
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestCaseError, TestRunner};
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 
 /// The first two may keep a connection for themselves, the others share what is left of `pool.max_connections`.
 const CLIENTS: usize = 4;
@@ -39,7 +39,6 @@ const FREE: &[&str] = &[
     "SET @n = 5, @m = -1.5",
     "SET @n = NULL",
     "SELECT @n, @m",
-    "INSERT INTO S.T (v) VALUES (@n)",
     "SELECT CONNECTION_ID() > 0",
     "SELECT GROUP_CONCAT(v ORDER BY id) FROM S.T",
     "SELECT id, v FROM S.T ORDER BY id LIMIT 2",
@@ -221,13 +220,18 @@ impl Session {
     }
 
     fn run(&mut self, side: &dyn Fn(&Login) -> Client, step: &Step) -> Vec<Reply> {
+        if matches!(step, Step::ResetConnection | Step::ChangeUser | Step::Reconnect) {
+            self.statements = [0; 3]; // an old id may be that of another statement, on one side alone
+        }
         let id = |session: &Session, slot: usize| session.statements[slot];
         vec![match *step {
             Step::Query(of) => self.client.query(&self.text(FREE[of])),
             Step::Keep(of) => self.client.query(&self.text(KEEPING[of])),
             Step::Asked(of, question) => {
-                // FOUND_ROWS() is "not intended to be available past the statement following" a SELECT.
-                let is_select = FREE[of].starts_with("SELECT ");
+                // FOUND_ROWS() is "not intended to be available past the statement following" a SELECT
+                // that was answered.
+                let fails = FREE[of].contains("missing") || FREE[of] == "SELECT FROM";
+                let is_select = FREE[of].starts_with("SELECT ") && !fails;
                 let question = if is_select { question } else { question.min(DIAGNOSTICS.len() - 2) };
                 // MariaDB's list of warnings is as it was, for a statement that uses no table and has none of its own;
                 // and Telamon's own answers are in no server's list.
@@ -411,7 +415,11 @@ fn clients_that_share_connections_see_what_one_server_would_have_shown_them() {
         max_shrink_time: 20_000,
         ..Config::default()
     };
-    let mut runner = TestRunner::new(config);
+    // Always the same sequences, so that a change is to blame for what fails; others where more are asked for.
+    let mut runner = match std::env::var_os("MODEL_CASES") {
+        None => TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha)),
+        Some(_) => TestRunner::new(config),
+    };
     let flags = prop_oneof![Just(Flags::empty()), Just(Flags::CLIENT_DEPRECATE_EOF)];
     let run = runner.run(&(sequence(), flags), |(steps, flags)| same(&telamon, &steps, flags));
     if let Err(proptest::test_runner::TestError::Fail(why, (steps, flags))) = &run {

@@ -241,6 +241,17 @@ fn warnings_wait_for_their_session_as_long_as_nobody_starves() {
 }
 
 #[test]
+fn an_error_before_a_set_keeps_no_connection() {
+    let telamon = pooled("max_connections = 1\nwait_ms = 3000");
+    let mut client = telamon.connect(&Login::default());
+    assert_eq!(client.query("SELECT missing FROM whoami.t").code(), 1054);
+    assert_eq!(client.query("USE no_such_schema").code(), 1049);
+    client.query("SET NAMES latin1").expect_ok();
+    let mut other = telamon.connect(&Login::default());
+    other.query("DO 1").expect_ok();
+}
+
+#[test]
 fn in_session_mode_each_session_has_its_own_connection() {
     account(cluster(), "owner");
     let telamon = Telamon::start(

@@ -304,10 +304,8 @@ impl Session {
             return;
         }
         if self.backends.get(Slot::Primary).is_some() && self.state.survives_loss_of(Slot::Primary) {
-            if self.state.must_ask_primary()
-                && !self.state.must_count_temporary_tables
-                && !self.state.left_something(Slot::Primary)
-            {
+            // It uses no table: MariaDB's list of warnings, which outlives a SET, outlives this too.
+            if self.state.must_ask_primary() && !self.state.must_count_temporary_tables {
                 self.ask_unreported().await;
                 self.state.was_asked = true;
             }

@@ -149,14 +149,16 @@ impl Session {
     /// # Errors
     /// Nobody knows it any more.
     fn insert_id_for(&self, plan: &Plan) -> Result<Option<Vec<u8>>, ()> {
-        let may_ask = plan.asks.insert_id || plan.effects.contains(Effects::MAY_CALL_UNKNOWN);
+        let unknown = plan.effects.contains(Effects::MAY_CALL_UNKNOWN);
+        let may_ask = plan.asks.insert_id || plan.asks.inserts || unknown;
         let has_other = self.backends.get(plan.slot).is_some_and(|backend| backend.has_insert_id);
         match &self.state.insert_id {
             _ if !may_ask || plan.slot == Slot::Replica => Ok(None),
             InsertId::Here => Ok(None),
             InsertId::Zero => Ok(has_other.then(|| b"0".to_vec())),
             InsertId::Known(id) => Ok(Some(id.clone())),
-            InsertId::Lost => Err(()),
+            InsertId::Lost if plan.asks.insert_id || unknown => Err(()),
+            InsertId::Lost => Ok(None),
         }
     }
 

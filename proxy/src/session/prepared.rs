@@ -152,6 +152,9 @@ impl Session {
     pub(super) async fn ready_statement(&mut self, id: u32, slot: Slot) -> Result<(), NotReady> {
         let Some(statement) = self.statements.get_mut(id) else { return Ok(()) };
         let key = statement.key.clone();
+        if self.backends.get_mut(slot).is_none_or(|backend| backend.prepared.get_mut(&key).is_some()) {
+            return Ok(());
+        }
         let interner = &self.context.pools.settings;
         let now = self.state.image(interner);
         // The text means what it meant when the client prepared it: names belong to the schema of that time.
@@ -160,9 +163,6 @@ impl Session {
             false => interner.intern(now.with_text_of(&key.settings)),
         };
         let Some(backend) = self.backends.get_mut(slot) else { return Ok(()) };
-        if backend.prepared.get_mut(&key).is_some() {
-            return Ok(());
-        }
         backend.become_like(&then).await?;
         let head = match backend.connection.prepare(&key.sql).await {
             Ok(head) => Ok(head),

@@ -295,7 +295,7 @@ impl SessionState {
 
     /// What the statement leaves to be asked about.
     pub(super) fn observe_left(&mut self, plan: &Plan, seen: &Observation) {
-        if plan.asks.counts || plan.asks.warnings {
+        if plan.asks.is_question && (plan.asks.counts || plan.asks.warnings) {
             return;
         }
         self.has_run = true;
