@@ -114,8 +114,8 @@ impl Idle {
     }
 }
 
-/// A session that waits gets a connection, or a word that it can try again.
-type Waiter = oneshot::Sender<Option<Idle>>;
+/// A session that waits for a connection.
+type Waiter = oneshot::Sender<Idle>;
 
 impl Pools {
     /// Empty pools for every server of the cluster.
@@ -228,7 +228,7 @@ impl Pools {
             front = true; // whoever has waited once is before all who come later
             let handed = tokio::select! {
                 biased;
-                handed = handed => handed.ok().flatten(),
+                handed = handed => handed.ok(),
                 () = target.freed() => None,
                 () = tokio::time::sleep_until(deadline.min(patience)) => {
                     if Instant::now() >= deadline {
@@ -253,7 +253,7 @@ impl Pools {
         }
     }
 
-    fn enqueue(&self, server: usize, front: bool) -> oneshot::Receiver<Option<Idle>> {
+    fn enqueue(&self, server: usize, front: bool) -> oneshot::Receiver<Idle> {
         let (give, receive) = oneshot::channel();
         let waiters = &mut self.servers[server].lists.borrow_mut().waiters;
         while waiters.front().is_some_and(Waiter::is_closed) {
@@ -399,12 +399,9 @@ impl Pools {
         }
         if is_wanted {
             while let Some(waiter) = lists.waiters.pop_front() {
-                match waiter.send(Some(idle)) {
+                match waiter.send(idle) {
                     Ok(()) => return,
-                    Err(back) => match back {
-                        Some(back) => idle = back, // it has left meanwhile
-                        None => return,
-                    },
+                    Err(back) => idle = back, // it has left meanwhile
                 }
             }
         }

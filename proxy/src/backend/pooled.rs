@@ -98,11 +98,6 @@ impl PooledConnection {
             parts.connection.quit().await;
         }
     }
-
-    /// The pool it belongs to.
-    pub fn pools(&self) -> &Rc<Pools> {
-        &self.pool
-    }
 }
 
 impl Parts {

@@ -80,14 +80,8 @@ impl Balancer {
         Self::default()
     }
 
-    /// The index of the server for the next read by round robin, out of `usable` pairs of index and weight. `None`
-    /// when none has a weight above 0. Servers that are not usable neither lose nor gather credit.
-    pub fn choose(&mut self, usable: &[(usize, u32)]) -> Option<usize> {
-        self.take_turns(usable.iter().copied())
-    }
-
-    /// The index of the server for the next read by a policy; `None` when none has a weight above 0. Goes over the
-    /// candidates a few times and allocates nothing.
+    /// The index of the server for the next read by a policy; `None` when none has a weight above 0. Servers that
+    /// are not among the candidates neither lose nor gather credit. Goes over them a few times and allocates nothing.
     pub fn choose_by(
         &mut self,
         policy: Policy,
@@ -117,11 +111,6 @@ impl Balancer {
         let (index, _) = best?;
         self.credits[index] -= total;
         Some(index)
-    }
-
-    /// Forgets the history: for a changed set of servers, whose indexes mean others.
-    pub fn reset(&mut self) {
-        self.credits.clear();
     }
 }
 

@@ -10,8 +10,6 @@ pub(super) struct Asks {
     pub(super) insert_id: bool,
     /// It may give an explicit one, which the OK packet reports and LAST_INSERT_ID() does not take over.
     pub(super) inserts: bool,
-    /// The last insert id, and nothing else, not even by the way.
-    pub(super) only_insert_id: bool,
     /// The warnings and errors that are listed.
     pub(super) warnings: bool,
     /// How many rows the last statement changed or found.
@@ -37,7 +35,6 @@ impl Asks {
         Self {
             insert_id,
             inserts: !is_question,
-            only_insert_id: is_question && insert_id && !counts,
             warnings: is_question && !insert_id && !counts,
             counts,
             is_question,

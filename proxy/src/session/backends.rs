@@ -119,10 +119,10 @@ impl Session {
     /// the session; else a new connection takes its place.
     fn drop_closed(&mut self, slot: Slot) -> Result<(), NoBackend> {
         let Some(backend) = self.backends.get_mut(slot) else { return Ok(()) };
-        let server = backend.connection.server().clone();
+        let readable = slot == Slot::Primary || backend.connection.server().is_readable();
         if backend.connection.stream.is_closed_by_peer() {
             self.lose(slot).map_err(NoBackend::End)?;
-        } else if slot == Slot::Replica && !server.is_readable() && !self.statements.has_cursor(slot) {
+        } else if !readable && !self.statements.has_cursor(slot) {
             self.give_back(slot);
         }
         Ok(())
@@ -177,12 +177,10 @@ impl Session {
 
     /// A connection to the primary; while it does not answer, again and again until routing.primary_wait_ms is over.
     async fn open_primary(&mut self) -> Result<(), NoBackend> {
-        let server = self.context.topology.primary().clone();
-        let wait = Duration::from_millis(self.context.config.routing.primary_wait_ms);
-        let deadline = Instant::now() + wait;
-        let mut pause = Duration::from_millis(20);
+        let index = self.context.topology.primary().index;
+        let mut waited: Option<(Instant, Duration)> = None; // the clock is read only where there is trouble
         loop {
-            let error = match self.checkout(server.index, Slot::Primary).await {
+            let error = match self.checkout(index, Slot::Primary).await {
                 Ok(connection) => {
                     self.settle(Slot::Primary, connection);
                     return Ok(());
@@ -190,12 +188,15 @@ impl Session {
                 Err(NoConnection::Told(signal)) => return Err(self.told(signal)),
                 Err(NoConnection::Failed(error)) => error,
             };
+            let limit = Duration::from_millis(self.context.config.routing.primary_wait_ms);
+            let (deadline, pause) =
+                *waited.get_or_insert_with(|| (Instant::now() + limit, Duration::from_millis(20)));
             let left = deadline.saturating_duration_since(Instant::now());
             if !error.is_down() || left.is_zero() {
-                return Err(NoBackend::Answer(self.connect_error(&server, error)));
+                return Err(NoBackend::Answer(self.connect_error(self.context.topology.primary(), error)));
             }
             tokio::time::sleep(pause.min(left)).await;
-            pause = (pause * 2).min(Duration::from_millis(500));
+            waited = Some((deadline, (pause * 2).min(Duration::from_millis(500))));
         }
     }
 
@@ -252,8 +253,7 @@ impl Session {
 
     /// A connection to the server whose turn it is, or to another that may answer reads.
     async fn open_replica(&mut self) -> Result<(), NoBackend> {
-        let topology = self.context.topology.clone();
-        let primary = topology.primary().index;
+        let primary = self.context.topology.primary().index;
         let mut tried = Vec::new();
         let mut next = self.backends.reader.filter(|index| *index != primary);
         loop {

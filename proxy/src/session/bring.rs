@@ -63,11 +63,8 @@ impl Session {
                 return Ok(Brought::NotYet);
             }
         }
-        let Ok(nothing_before) = self.has_nothing_before(plan) else {
-            let error = ServerError::previous_lost();
-            return Ok(Brought::Refused(response::err(&error, self.capabilities())));
-        };
-        let Ok(insert_id) = self.insert_id_for(plan) else {
+        let (Ok(nothing_before), Ok(insert_id)) = (self.has_nothing_before(plan), self.insert_id_for(plan))
+        else {
             let error = ServerError::previous_lost();
             return Ok(Brought::Refused(response::err(&error, self.capabilities())));
         };
