@@ -328,10 +328,14 @@ fn a_statement_that_waits_for_a_connection_can_be_killed() {
     let mut waiting = telamon.connect(&Login::default());
     let id = waiting.greeting.connection_id;
     let statement = format!("INSERT INTO {}.t VALUES (2)", schema.name);
-    let waiting = thread::spawn(move || waiting.query(&statement).code());
-    thread::sleep(Duration::from_millis(300)); // nothing tells that it waits
-    holder.query(&format!("KILL QUERY {id}")).expect_ok();
-    assert_eq!(within("the killed statement", SOON, || waiting.join().expect("it does not panic")), 1317);
+    let waiting = thread::spawn(move || (waiting.query(&statement).code(), waiting));
+    // Before it waits there is nothing to kill.
+    wait_for("the statement is killed", SOON, || {
+        holder.query(&format!("KILL QUERY {id}")).expect_ok();
+        waiting.is_finished().then_some(())
+    });
+    let (code, _stays) = waiting.join().expect("it does not panic");
+    assert_eq!(code, 1317);
     holder.query("COMMIT").expect_ok();
     assert_eq!(holder.query("SELECT COUNT(*) FROM t").text(), "1");
 }

@@ -235,7 +235,7 @@ impl Pools {
                         return Err(ConnectError::Limit);
                     }
                     patience = deadline;
-                    starving.is_urgent();
+                    starving.insist();
                     self.take_firm(server, &wish)
                 }
             };

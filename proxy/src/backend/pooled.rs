@@ -31,7 +31,7 @@ pub struct Parts {
     pub(super) _counted: Counted,
 }
 
-/// Counts a connection among those of its worker as long as it lives.
+/// Counts among a worker's connections, or among its sessions that wait for one, as long as it lives.
 #[derive(Debug)]
 pub(super) struct Counted(Rc<Cell<usize>>);
 

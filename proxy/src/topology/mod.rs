@@ -291,7 +291,7 @@ pub struct Starving<'a> {
 
 impl Starving<'_> {
     /// It has waited for long: what others only may need is to be given to it.
-    pub fn is_urgent(&mut self) {
+    pub fn insist(&mut self) {
         if !std::mem::replace(&mut self.urgent, true) {
             self.server.urgent.fetch_add(1, Ordering::Relaxed);
         }
