@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Fuzzes the router, FUZZ_SECONDS long (60), from the corpus's statements on. What it found stays in the target
+# Fuzzes the router, FUZZ_SECONDS long (60), from the corpus's statements on, along one path for each FUZZ_SEED (1):
+# a landing must not hang on luck, and a look for new faults takes a new number. What it found stays in the target
 # directory for the next time; an input that breaks a promise is named at the end and makes this fail.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -22,7 +23,7 @@ while IFS=$'\t' read -r kind dialect _ sql _; do
 done <proxy/testdata/corpus.tsv
 
 code=0
-"$target/debug/fuzz-routing" "$work/found" "$work/seeds" -max_total_time="${FUZZ_SECONDS:-60}" -max_len=512 \
+"$target/debug/fuzz-routing" "$work/found" "$work/seeds" -max_total_time="${FUZZ_SECONDS:-60}" -max_len=512 -seed="${FUZZ_SEED:-1}" \
   -dict=proxy/fuzz/sql.dict -artifact_prefix="$work/failures/" -timeout=10 -rss_limit_mb=2048 \
   -print_final_stats=1 "$@" >"$work/log" 2>&1 || code=$?
 if ((code != 0)); then

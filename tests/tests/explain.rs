@@ -107,22 +107,78 @@ fn a_logs_statements_go_where_their_transactions_let_them() {
     }
 }
 
-/// Statements of one session, of all that decides.
-const STATEMENTS: [&str; 14] = [
-    "SELECT 1",
-    "SELECT 1 FROM DUAL FOR UPDATE",
-    "/*primary*/ SELECT 2",
-    "BEGIN",
-    "SELECT id FROM whoami.t",
-    "SELECT id FROM whoami.t WHERE id = 9",
-    "COMMIT",
-    "SELECT id FROM whoami.t WHERE id = 9",
-    "SELECT id FROM whoami.t",
-    "SET @a = 1",
-    "SHOW WARNINGS",
-    "DO SLEEP(100)",
-    "SET autocommit = 0",
-    "SELECT 3",
+/// Statements of sessions, of all that decides.
+const SESSIONS: [&[&str]; 9] = [
+    &[
+        "SELECT 1",
+        "SELECT 1 FROM DUAL FOR UPDATE",
+        "/*primary*/ SELECT 2",
+        "BEGIN",
+        "SELECT id FROM whoami.t",
+        "SELECT id FROM whoami.t WHERE id = 9",
+        "COMMIT",
+        "SELECT id FROM whoami.t WHERE id = 9",
+        "SELECT id FROM whoami.t",
+        "SET @a = 1",
+        "SHOW WARNINGS",
+        "DO SLEEP(100)",
+        "SET autocommit = 0",
+        "SELECT 3",
+    ],
+    &[
+        "XA START 'x'",
+        "SELECT 1",
+        "XA END 'x'",
+        "SELECT 2",
+        "XA PREPARE 'x'",
+        "SELECT 3",
+        "XA ROLLBACK 'x'",
+        "SELECT 4",
+    ],
+    &["SET autocommit = 0", "SELECT id FROM whoami.t", "SELECT 1", "SET autocommit = 1", "SELECT 2"],
+    &["SET autocommit = 0", "SELECT 1", "SET autocommit = 1", "SELECT 2", "COMMIT", "SELECT 3"],
+    &[
+        "SET TRANSACTION ISOLATION LEVEL READ COMMITTED",
+        "START TRANSACTION READ ONLY",
+        "SELECT 1",
+        "COMMIT",
+        "SET TRANSACTION READ ONLY",
+        "SELECT 1",
+        "SELECT id FROM whoami.t",
+    ],
+    &[
+        "SET TRANSACTION READ ONLY",
+        "BEGIN",
+        "SELECT 1",
+        "ROLLBACK AND CHAIN",
+        "SELECT 2",
+        "ROLLBACK",
+        "SELECT 3",
+    ],
+    &[
+        "SET autocommit = 0",
+        "SET TRANSACTION READ ONLY",
+        "SELECT 1",
+        "SELECT id FROM whoami.t",
+        "COMMIT",
+        "SELECT 2",
+    ],
+    &[
+        "HANDLER whoami.t OPEN",
+        "SELECT 2",
+        "HANDLER t CLOSE",
+        "LOCK TABLES whoami.t READ",
+        "SELECT id FROM whoami.t",
+        "BEGIN",
+        "SELECT 3",
+        "COMMIT",
+        "CREATE TEMPORARY TABLE whoami.mine (a INT)",
+        "SELECT a FROM whoami.mine",
+        "UNLOCK TABLES",
+        "SELECT GET_LOCK('explained', 1)",
+        "SELECT 4",
+    ],
+    &["SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE", "SELECT 1", "USE mysql", "SELECT 2"],
 ];
 
 const RULES: &str = "
@@ -143,26 +199,36 @@ level = \"trace\"
 #[test]
 fn the_trace_of_a_session_and_explain_agree_in_target_reason_and_rule() {
     let telamon = Telamon::start(RULES);
-    let mut client = telamon.connect(&Schema::new().login());
-    for sql in STATEMENTS {
-        client.query(sql);
-    }
     let file = telamon.directory.path().join("telamon.toml");
-    let json = run(command(&["explain", "--json", "--config"]).arg(&file).args(STATEMENTS));
-    let routed = telamon.log_lines("routed");
-    assert_eq!((routed.len(), json.lines().count()), (STATEMENTS.len(), STATEMENTS.len()), "{routed:#?}");
-    for ((line, object), sql) in routed.iter().zip(json.lines()).zip(STATEMENTS) {
-        let field = |name: &str| {
-            let (_, rest) = object.split_once(&format!("\"{name}\":")).expect("every object has it");
-            rest.trim_start_matches('"').split(['"', ',']).next().unwrap_or_default().to_owned()
-        };
-        for name in ["target", "reason"] {
-            let words: Vec<_> = line.split_whitespace().collect();
-            assert!(words.contains(&format!("{name}={}", field(name)).as_str()), "{sql}: {line} / {object}");
+    let mut known = 0;
+    for statements in SESSIONS {
+        let mut client = telamon.connect(&Schema::new().login());
+        for sql in statements {
+            client.query(sql);
         }
-        let rule = line.split_once("rule=").map(|(_, rule)| rule.trim_matches('"').to_owned());
-        assert_eq!(rule.unwrap_or("null".to_owned()), field("rule"), "{sql}: {line} / {object}");
+        let json = run(command(&["explain", "--json", "--config"]).arg(&file).args(statements));
+        let routed = telamon.log_lines("routed");
+        let routed = &routed[known..];
+        known += routed.len();
+        assert_eq!((routed.len(), json.lines().count()), (statements.len(), statements.len()), "{routed:#?}");
+        for ((line, object), sql) in routed.iter().zip(json.lines()).zip(statements) {
+            agree(line, object, sql);
+        }
     }
+}
+
+/// A line of the trace and an object of explain say the same of a statement.
+fn agree(line: &str, object: &str, sql: &str) {
+    let field = |name: &str| {
+        let (_, rest) = object.split_once(&format!("\"{name}\":")).expect("every object has it");
+        rest.trim_start_matches('"').split(['"', ',']).next().unwrap_or_default().to_owned()
+    };
+    for name in ["target", "reason"] {
+        let words: Vec<_> = line.split_whitespace().collect();
+        assert!(words.contains(&format!("{name}={}", field(name)).as_str()), "{sql}: {line} / {object}");
+    }
+    let rule = line.split_once("rule=").map(|(_, rule)| rule.trim_matches('"').to_owned());
+    assert_eq!(rule.unwrap_or("null".to_owned()), field("rule"), "{sql}: {line} / {object}");
 }
 
 #[test]

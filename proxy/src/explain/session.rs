@@ -64,14 +64,14 @@ impl Simulated {
 
     fn held(&self) -> Option<PinReason> {
         let pins = [
+            (self.xa, PinReason::Xa),
             (self.in_transaction, PinReason::Transaction),
             (self.autocommit_off, PinReason::AutocommitOff),
+            (self.next_transaction, PinReason::NextTransaction),
             (self.temporary_table, PinReason::TemporaryTable),
             (self.locked_tables, PinReason::LockedTables),
             (self.named_locks > 0, PinReason::NamedLock),
             (self.handlers > 0, PinReason::Handler),
-            (self.xa, PinReason::Xa),
-            (self.next_transaction, PinReason::NextTransaction),
             (self.unknown, PinReason::UnknownState),
         ];
         pins.into_iter().find(|(is, _)| *is).map(|(_, pin)| pin)
@@ -120,8 +120,9 @@ impl Simulated {
         self.unknown |= has(Effects::SETS_UNTRACKED_STATE);
         self.xa =
             has(Effects::XA) && !has(Effects::ENDS_TRANSACTION) || self.xa && !has(Effects::ENDS_TRANSACTION);
-        self.locked_tables =
-            (self.locked_tables || has(Effects::LOCKS_TABLES)) && !has(Effects::UNLOCKS_TABLES);
+        // A transaction that is begun by its own statement lets go of the tables, too.
+        let unlocks = has(Effects::UNLOCKS_TABLES.with(Effects::BEGINS_TRANSACTION));
+        self.locked_tables = (self.locked_tables || has(Effects::LOCKS_TABLES)) && !unlocks;
         self.named_locks += u32::from(has(Effects::TAKES_NAMED_LOCK));
         self.handlers += u32::from(has(Effects::OPENS_HANDLER));
         if !has(Effects::MULTI_STATEMENT) {
@@ -146,15 +147,17 @@ impl Simulated {
         self.autocommit_off |= has(Effects::AUTOCOMMIT_OFF);
         let begins = has(Effects::BEGINS_TRANSACTION);
         let ends = has(Effects::ENDS_TRANSACTION) || commits(explained);
+        // With autocommit off the first statement that uses a table begins one.
+        let uses_table = !explained.class.tables.is_empty();
+        let begins = begins || self.autocommit_off && uses_table && !ends;
         self.in_transaction = match (begins, ends) {
             (true, true) if has(Effects::MULTI_STATEMENT) => last_begins(explained),
             (true, _) => true,
             (false, ends) => self.in_transaction && !ends,
         };
-        // It is for the next transaction: one that begins, or the next statement by itself.
-        let kind = explained.class.kind;
+        // It is for the next transaction: one that begins, or the next statement that is one by itself.
         let shapes = has(Effects::SETS_NEXT_TRANSACTION);
-        self.next_transaction = shapes || self.next_transaction && kind == StatementKind::SessionSet;
+        self.next_transaction = shapes || self.next_transaction && !begins && !ends && !uses_table;
     }
 
     /// What the text of a SET says of variables that change how other texts are read or routed.

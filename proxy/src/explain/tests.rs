@@ -170,8 +170,8 @@ fn a_session_is_followed_as_far_as_its_text_tells() {
             "primary transaction_control|held transaction|held transaction",
         ),
         (
-            &["SET TRANSACTION READ WRITE", "SELECT 1", "SELECT 1"],
-            "primary transaction_control|held next_transaction|replica proved_read",
+            &["SET TRANSACTION READ WRITE", "SELECT 1", "SELECT a FROM t", "SELECT 1"],
+            "primary transaction_control|held next_transaction|held next_transaction|replica proved_read",
         ),
         (
             &["LOCK TABLES t READ", "SELECT 1", "UNLOCK TABLES", "SELECT 1"],

@@ -6,7 +6,7 @@ use std::ops::{BitOr, BitOrAssign};
 /// A set of session effects. The effects hold if the server answers OK; the server's status flags
 /// and session tracking judge before them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Effects(u32);
+pub struct Effects(u64);
 
 macro_rules! effects {
     ($($(#[$doc:meta])* $name:ident = $bit:literal, $text:literal;)*) => {
@@ -75,9 +75,8 @@ effects! {
     /// Code that the text does not show may run (`CALL`, stored or loadable functions, compound
     /// statements, `EXECUTE IMMEDIATE`), with any effect on the session.
     MAY_CALL_UNKNOWN = 26, "may_call_unknown";
-    /// The answer depends on the previous statement (`LAST_INSERT_ID()`, `ROW_COUNT()`, …), also
-    /// when the statement writes.
-    ASKS_LAST_STATEMENT = 27, "asks_last_statement";
+    /// The session's last insert id is asked for: `LAST_INSERT_ID()`, `@@identity`.
+    ASKS_INSERT_ID = 27, "asks_insert_id";
     /// `LAST_INSERT_ID(expr)`: the value that `LAST_INSERT_ID()` gives from now on.
     SETS_INSERT_ID = 28, "sets_insert_id";
     /// Session state that no variable names or that cannot be repeated elsewhere: `SET ROLE`,
@@ -85,6 +84,13 @@ effects! {
     SETS_UNTRACKED_STATE = 29, "sets_untracked_state";
     /// `COMMIT RELEASE`, `ROLLBACK RELEASE`: the server ends the session.
     ENDS_SESSION = 30, "ends_session";
+    /// How many rows the previous statement changed or found is asked for: `ROW_COUNT()`, `FOUND_ROWS()`.
+    ASKS_COUNTS = 31, "asks_counts";
+    /// What else the previous statement left is asked for: `SHOW WARNINGS`, `GET DIAGNOSTICS`,
+    /// `@@warning_count`, `@@last_gtid`, `SHOW PROFILES`.
+    ASKS_DIAGNOSTICS = 32, "asks_diagnostics";
+    /// Rows are inserted, for which the server may make ids: `INSERT`, `REPLACE`, `LOAD DATA`.
+    INSERTS = 33, "inserts";
 }
 
 impl Effects {
@@ -123,7 +129,7 @@ impl Effects {
 
     /// The set as a number, one bit an effect.
     #[must_use]
-    pub const fn bits(self) -> u32 {
+    pub const fn bits(self) -> u64 {
         self.0
     }
 

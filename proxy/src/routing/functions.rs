@@ -81,7 +81,8 @@ const HARMLESS_CALL: Call = call(StatementKind::Read, Reason::ProvedRead, Effect
 const NAMED_LOCK: Call = call(StatementKind::Write, Reason::NamedLock, Effects::NONE);
 const WAIT: Call = call(StatementKind::PrimaryRead, Reason::ReplicationWait, Effects::NONE);
 const ROLE: Call = call(StatementKind::PrimaryRead, Reason::ServerRoleQuestion, Effects::NONE);
-const LAST: Call = call(StatementKind::LastStatement, Reason::LastStatement, Effects::ASKS_LAST_STATEMENT);
+const INSERT_ID: Call = call(StatementKind::LastStatement, Reason::LastStatement, Effects::ASKS_INSERT_ID);
+const COUNTS: Call = call(StatementKind::LastStatement, Reason::LastStatement, Effects::ASKS_COUNTS);
 
 /// What a call of an unqualified, unquoted name means. `spaced`: blanks stand before the parenthesis;
 /// `empty`: nothing stands inside it.
@@ -106,7 +107,8 @@ fn special(name: &str, empty: bool, dialect: &Dialect) -> Option<Call> {
         "LAST_INSERT_ID" if !empty => {
             call(StatementKind::Write, Reason::InsertIdSet, Effects::SETS_INSERT_ID)
         }
-        "LAST_INSERT_ID" | "FOUND_ROWS" | "ROW_COUNT" => LAST,
+        "LAST_INSERT_ID" => INSERT_ID,
+        "FOUND_ROWS" | "ROW_COUNT" => COUNTS,
         "CONNECTION_ID" => {
             call(StatementKind::SessionRead, Reason::ConnectionId, Effects::CALLS_CONNECTION_ID)
         }

@@ -137,7 +137,7 @@ pub(super) fn prepared(reader: &mut Reader<'_>) -> Findings {
 /// GET DIAGNOSTICS.
 pub(super) fn last_statement(reader: &mut Reader<'_>) -> Findings {
     let mut findings = Findings::new(StatementKind::LastStatement, Reason::LastStatement);
-    findings.effects = Effects::ASKS_LAST_STATEMENT;
+    findings.effects = Effects::ASKS_DIAGNOSTICS;
     reader.bump();
     reader.accept_all(&["CURRENT", "STACKED"]);
     if !reader.accept("DIAGNOSTICS") {

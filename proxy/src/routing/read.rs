@@ -8,8 +8,8 @@ use super::class::{KillTarget, Reason, StatementKind};
 use super::dialect::{Dialect, ServerFamily};
 use super::effects::Effects;
 use super::heads::{compound, definition, kill, last_statement, locking, prepared, transaction, use_schema};
-use super::lex::Kind;
-use super::reader::{Reader, Shape};
+use super::lex::{Kind, Token};
+use super::reader::{Reader, Shape, unquoted};
 use super::set::set_statement;
 use super::show;
 
@@ -105,9 +105,10 @@ fn headed(reader: &mut Reader<'_>, details: &mut Details) -> Findings {
         _ if at_query(reader) => query(reader),
         "INSERT" | "REPLACE" => {
             reader.bump();
-            BodyReader::of_insert(not_a_read()).rest(reader)
+            insert(reader)
         }
-        "LOAD" => assigns_variables(BodyReader::of_insert(not_a_read()).rest(reader)),
+        "LOAD" if reader.next_is_word("INDEX") => administration(reader, Effects::NONE),
+        "LOAD" => assigns_variables(insert(reader)),
         "UPDATE" | "DELETE" | "DO" => BodyReader::new(Body::Change, not_a_read()).rest(reader),
         "CALL" => call(reader),
         "SET" => {
@@ -149,6 +150,12 @@ fn headed(reader: &mut Reader<'_>, details: &mut Details) -> Findings {
             BodyReader::new(Body::Change, findings).rest(reader)
         }
     }
+}
+
+fn insert(reader: &mut Reader<'_>) -> Findings {
+    let mut findings = not_a_read();
+    findings.effects = Effects::INSERTS;
+    BodyReader::of_insert(findings).rest(reader)
 }
 
 pub(super) const fn not_a_read() -> Findings {
@@ -274,7 +281,8 @@ fn explain_options(reader: &mut Reader<'_>) {
                 || reader.next_is(Kind::Open)
         };
         let format = reader.at_word("FORMAT")
-            && reader.next.is_some_and(|token| token.kind == Kind::Operator && token.text == b"=");
+            && reader.next.is_some_and(|token| token.kind == Kind::Operator && token.text == b"=")
+            && reader.ahead().next().is_some_and(|token| is_format(&token));
         let schema =
             reader.at_word("FOR") && (reader.next_is_word("SCHEMA") || reader.next_is_word("DATABASE"));
         if reader.at_any(&["ANALYZE", "EXTENDED", "PARTITIONS"]) && before_statement(reader) {
@@ -287,6 +295,12 @@ fn explain_options(reader: &mut Reader<'_>) {
             return;
         }
     }
+}
+
+/// What EXPLAIN can print, as a word or a string. Behind any other word the server's answer is an error.
+fn is_format(token: &Token<'_>) -> bool {
+    let name = unquoted(token.text);
+    ["TRADITIONAL", "JSON", "TREE"].iter().any(|format| name.eq_ignore_ascii_case(format.as_bytes()))
 }
 
 /// `t`, `db.t`, `t column`, `t 'pattern'`.
@@ -318,7 +332,11 @@ fn analyze(reader: &mut Reader<'_>) -> Findings {
         if at_query(reader) {
             return query(reader);
         }
-        return BodyReader::of_insert(not_a_read()).rest(reader);
+        let mut findings = not_a_read();
+        if reader.at_any(&["INSERT", "REPLACE"]) {
+            findings.effects = Effects::INSERTS;
+        }
+        return BodyReader::of_insert(findings).rest(reader);
     }
     administration(reader, Effects::NONE)
 }

@@ -11,7 +11,7 @@ pub(super) fn show(reader: &mut Reader<'_>) -> Findings {
     let (kind, reason) = subject(reader);
     let mut findings = Findings::new(kind, reason);
     if kind == StatementKind::LastStatement {
-        findings.effects = Effects::ASKS_LAST_STATEMENT;
+        findings.effects = Effects::ASKS_DIAGNOSTICS;
     }
     // Accounts have hosts behind an `@`; an object that was created may have any name behind its kind.
     let accounts = reason == Reason::SystemSchema;

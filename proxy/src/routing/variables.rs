@@ -8,12 +8,8 @@ use super::functions::{Call, upper_case};
 pub(super) fn read(name: &[u8]) -> Call {
     let mut buffer = [0; 32];
     let known = upper_case(name, &mut buffer).unwrap_or_default();
-    if asks_last_statement(known) {
-        return Call {
-            kind: StatementKind::LastStatement,
-            reason: Reason::LastStatement,
-            effects: Effects::ASKS_LAST_STATEMENT,
-        };
+    if let Some(effects) = asks_last_statement(known) {
+        return Call { kind: StatementKind::LastStatement, reason: Reason::LastStatement, effects };
     }
     let (kind, reason) = match known {
         "PSEUDO_THREAD_ID" => (StatementKind::PrimaryRead, Reason::ConnectionId),
@@ -23,20 +19,15 @@ pub(super) fn read(name: &[u8]) -> Call {
     Call { kind, reason, effects: Effects::NONE }
 }
 
-/// Variables that hold something of the statement before.
-fn asks_last_statement(name: &str) -> bool {
-    matches!(
-        name,
-        "IDENTITY"
-            | "LAST_INSERT_ID"
-            | "WARNING_COUNT"
-            | "ERROR_COUNT"
-            | "INSERT_ID"
-            | "LAST_GTID"
-            | "RAND_SEED1"
-            | "RAND_SEED2"
-            | "STATEMENT_ID"
-    )
+/// What a variable holds of the statement before, if anything.
+fn asks_last_statement(name: &str) -> Option<Effects> {
+    match name {
+        "IDENTITY" | "LAST_INSERT_ID" | "INSERT_ID" => Some(Effects::ASKS_INSERT_ID),
+        "WARNING_COUNT" | "ERROR_COUNT" | "LAST_GTID" | "RAND_SEED1" | "RAND_SEED2" | "STATEMENT_ID" => {
+            Some(Effects::ASKS_DIAGNOSTICS)
+        }
+        _ => None,
+    }
 }
 
 /// Variables by which programs tell servers apart, or decide whether they may write.

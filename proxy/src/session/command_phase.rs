@@ -188,7 +188,7 @@ impl Session {
         if whole && class.effects.contains(Effects::CALLS_CONNECTION_ID) {
             self.put_connection_id();
         }
-        let asks = Asks::of(&class, self.payload(), self.state.dialect.family);
+        let asks = Asks::of(&class, self.state.dialect.family);
         let slot = self.slot_for(&class, hint, verdict, asks);
         let schema = class.schema.clone();
         let writes = class.reason == Reason::NotARead;

@@ -41,7 +41,7 @@ impl Session {
             self.put_connection_id();
         }
         let sql = self.payload()[1..].to_vec();
-        let asks = Asks::of(&class, &sql, self.state.dialect.family);
+        let asks = Asks::of(&class, self.state.dialect.family);
         let verdict = self.judge(&class, &sql);
         if let Some(error) = self.refusal(&class, verdict) {
             return self.answer_error(&error).await;
@@ -108,7 +108,7 @@ impl Session {
             return self.answer_error(&error).await;
         };
         let shape = if head.cursor == 0 { ReplyShape::Results } else { ReplyShape::ResultsOrCursor };
-        let asks = Asks::of(&class, &key.sql, self.state.dialect.family);
+        let asks = Asks::of(&class, self.state.dialect.family);
         self.backends.next_reader = self.statements.get_mut(id).and_then(|statement| statement.first.take());
         if let Some(error) = self.refusal(&class, verdict) {
             return self.answer_error(&error).await;

@@ -232,6 +232,9 @@ impl SessionState {
 
     /// What binds the next statement to the primary's connection.
     pub(super) fn held(&self) -> Option<PinReason> {
+        if self.pins.xa {
+            return Some(PinReason::Xa);
+        }
         if self.in_transaction() {
             return Some(PinReason::Transaction);
         }
@@ -470,7 +473,6 @@ impl Pins {
     fn first(&self) -> Option<PinReason> {
         let held = [
             (self.next_transaction, PinReason::NextTransaction),
-            (self.xa, PinReason::Xa),
             (self.temporary_table, PinReason::TemporaryTable),
             (self.locked_tables || self.tracked_lock, PinReason::LockedTables),
             (self.named_locks, PinReason::NamedLock),
