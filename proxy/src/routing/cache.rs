@@ -178,6 +178,16 @@ mod tests {
     }
 
     #[test]
+    fn the_format_that_explain_prints_may_be_any_literal() {
+        let dialect = Dialect::default();
+        for format in ["'json'", "'no such format'", "1", "0x6A"] {
+            let sql = format!("EXPLAIN FORMAT={format} SELECT * FROM t");
+            let class = crate::routing::classify(sql.as_bytes(), &dialect);
+            assert_eq!(class.kind, StatementKind::Read, "{sql}");
+        }
+    }
+
+    #[test]
     fn a_statement_in_a_literal_is_not_taken_for_another() {
         let mut cache = ClassCache::new(100);
         let dialect = Dialect::default();

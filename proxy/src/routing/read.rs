@@ -297,8 +297,12 @@ fn explain_options(reader: &mut Reader<'_>) {
     }
 }
 
-/// What EXPLAIN can print, as a word or a string. Behind any other word the server's answer is an error.
+/// What EXPLAIN can print, as a word or a string. Behind any other word the server's answer is an error; behind any
+/// other literal too, but texts that differ in their literals alone have one class.
 fn is_format(token: &Token<'_>) -> bool {
+    if matches!(token.kind, Kind::String | Kind::Number) {
+        return true;
+    }
     let name = unquoted(token.text);
     ["TRADITIONAL", "JSON", "TREE"].iter().any(|format| name.eq_ignore_ascii_case(format.as_bytes()))
 }
