@@ -35,7 +35,7 @@ pub(super) fn classify_scanned(sql: &[u8], dialect: &Dialect, fingerprint: u64) 
         reason: findings.reason,
         effects: findings.effects,
         fingerprint,
-        tables: if verdict.is_read == Some(true) { verdict.tables } else { tables::tables(sql, dialect) },
+        tables: verdict.tables.unwrap_or_else(|| tables::tables(sql, dialect)),
         schema: reading.schema,
         kill: reading.kill,
         hazards: firewall::hazards(sql, dialect),

@@ -7,7 +7,8 @@
 use std::fmt;
 
 use super::dialect::Dialect;
-use super::lex::{Kind, Lexer, Token};
+use super::inner::{self, Source};
+use super::lex::{Kind, Token};
 use super::reader::{Reader, is_word, unquoted};
 
 /// One kind of statement that the firewall can refuse.
@@ -142,45 +143,15 @@ pub(super) fn hazards(sql: &[u8], dialect: &Dialect) -> Hazards {
 
 /// The hazards of the statements that stand in strings behind PREPARE … FROM and EXECUTE IMMEDIATE.
 pub(super) fn in_strings(sql: &[u8], dialect: &Dialect) -> Hazards {
-    let mut lexer = Lexer::new(sql, dialect);
     let mut found = Hazards::NONE;
-    let mut inner = Vec::new();
-    while let Some(token) = lexer.next_token() {
-        if token.kind == Kind::String {
-            unescape(token.text, dialect, &mut inner);
-            found.0 |= hazards(&inner, dialect).0;
-        }
+    for text in inner::texts(sql, dialect) {
+        found.0 |= hazards(&text, dialect).0;
     }
     // Text within text within text is nobody's need.
     if found.hides_text() {
         found.add(Hazard::Unread);
     }
     found
-}
-
-/// The content of a string literal.
-fn unescape(literal: &[u8], dialect: &Dialect, content: &mut Vec<u8>) {
-    content.clear();
-    let Some((&quote, rest)) = literal.split_first() else { return };
-    let mut bytes = rest.strip_suffix(&[quote]).unwrap_or(rest).iter().copied();
-    while let Some(byte) = bytes.next() {
-        let plain = if byte == b'\\' && !dialect.no_backslash_escapes {
-            match bytes.next() {
-                Some(b'n') => b'\n',
-                Some(b't') => b'\t',
-                Some(b'r') => b'\r',
-                Some(b'0') => 0,
-                Some(other) => other,
-                None => byte,
-            }
-        } else {
-            if byte == quote {
-                bytes.next();
-            }
-            byte
-        };
-        content.push(plain);
-    }
 }
 
 /// A DELETE or UPDATE whose WHERE has not come yet.
@@ -268,12 +239,8 @@ impl Watch {
             Some(b'D') if is("DROP") && next_is_any(reader, &DROPPED) => self.found.add(Hazard::Drop),
             Some(b'D') if is("DESC") || is("DESCRIBE") => self.explain(reader),
             Some(b'E') if is("EXPLAIN") => self.explain(reader),
-            Some(b'E') if is("EXECUTE") && reader.next_is_word("IMMEDIATE") => {
-                self.built(reader.ahead());
-            }
-            Some(b'F') if is("FROM") && is_word(reader.before_last.as_ref(), "PREPARE") => {
-                self.built(reader.next.into_iter().chain(reader.ahead()));
-            }
+            Some(b'E') if is("EXECUTE") => self.built(reader),
+            Some(b'F') if is("FROM") => self.built(reader),
             Some(b'R') if is("REPLACE") && replaces(reader) => self.found.add(Hazard::Drop),
             Some(b'S') if is("SET") && begins_statement(reader) && reader.next_is_word("STATEMENT") => {
                 self.set_statement = true;
@@ -309,15 +276,11 @@ impl Watch {
     }
 
     /// A statement that comes from what stands behind PREPARE … FROM or EXECUTE IMMEDIATE.
-    fn built<'a>(&mut self, mut behind: impl Iterator<Item = Token<'a>>) {
-        let in_string = behind.next().is_some_and(|token| token.kind == Kind::String);
-        let ends = behind.next().is_none_or(|token| {
-            token.kind == Kind::Semicolon || is_word(Some(&token), "USING") || is_word(Some(&token), "INTO")
-        });
-        if in_string && ends {
-            self.found.0 |= IN_STRING;
-        } else {
-            self.found.add(Hazard::Unread);
+    fn built(&mut self, reader: &Reader<'_>) {
+        match inner::source(reader) {
+            Some(Source::Literal(_)) => self.found.0 |= IN_STRING,
+            Some(Source::Built) => self.found.add(Hazard::Unread),
+            None => {}
         }
     }
 }

@@ -19,6 +19,7 @@ mod facts;
 mod firewall;
 mod functions;
 mod heads;
+mod inner;
 mod latency;
 mod lex;
 mod normal;

@@ -31,8 +31,8 @@ pub(super) const MAX_TABLES: usize = 64;
 pub(super) struct Verdict {
     /// `None` where the parser cannot follow.
     pub(super) is_read: Option<bool>,
-    /// Those of a read; elsewhere the walk ends early.
-    pub(super) tables: Vec<TableName>,
+    /// Those of queries; elsewhere the walk ends early, or the tree holds a table as a mere name.
+    pub(super) tables: Option<Vec<TableName>>,
 }
 
 /// Parses and walks the text, where that is safe.
@@ -56,7 +56,12 @@ pub(super) fn judge(sql: &[u8], shape: Shape, dialect: &Dialect) -> Verdict {
     let is_read = !statements.is_empty()
         && statements.iter().all(is_reading_statement)
         && statements.visit(&mut walk).is_continue();
-    Verdict { is_read: Some(is_read), tables: walk.tables }
+    let queries = is_read && statements.iter().all(is_query);
+    Verdict { is_read: Some(is_read), tables: queries.then_some(walk.tables) }
+}
+
+fn is_query(statement: &Statement) -> bool {
+    matches!(statement, Statement::Query(_) | Statement::Explain { .. })
 }
 
 fn is_reading_statement(statement: &Statement) -> bool {
@@ -125,12 +130,17 @@ impl Walk<'_> {
     }
 }
 
-/// Set operations are walked by hand: only queries, not their bodies, are visited as such.
-fn reads_only(body: &SetExpr) -> bool {
+/// Set operations are walked by hand: only queries, not their bodies, are visited as such. The table of
+/// `TABLE t` is no relation to the visitor.
+fn reads_only(body: &SetExpr, tables: &mut Vec<TableName>) -> bool {
     let mut open = vec![body];
     while let Some(body) = open.pop() {
         match body {
-            SetExpr::Select(_) | SetExpr::Query(_) | SetExpr::Values(_) | SetExpr::Table(_) => {}
+            SetExpr::Select(_) | SetExpr::Query(_) | SetExpr::Values(_) => {}
+            SetExpr::Table(named) => {
+                let names = [&named.schema_name, &named.table_name].into_iter().flatten().cloned();
+                note_table(tables, &ObjectName(names.map(ObjectNamePart::Identifier).collect()));
+            }
             SetExpr::SetOperation { left, right, .. } => open.extend([left.as_ref(), right.as_ref()]),
             SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_) => return false,
         }
@@ -142,13 +152,14 @@ impl Visitor for Walk<'_> {
     type Break = ();
 
     fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+        let reads_only = reads_only(&query.body, &mut self.tables);
         self.allow(
             query.locks.is_empty()
                 && query.for_clause.is_none()
                 && query.settings.is_none()
                 && query.format_clause.is_none()
                 && query.pipe_operators.is_empty()
-                && reads_only(&query.body),
+                && reads_only,
         )
     }
 

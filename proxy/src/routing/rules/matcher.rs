@@ -12,7 +12,7 @@ use crate::routing::dialect::Dialect;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Matcher {
     /// It touches a table of one of these schemas, or names no known table in a session whose schema is
-    /// one of them.
+    /// one of them, or behind a USE of one.
     pub schemas: Vec<String>,
     /// It names one of these tables; with a schema, that schema's.
     pub tables: Vec<TableName>,
@@ -57,7 +57,8 @@ impl Matcher {
         let in_wanted = |table: &TableName| table.schema.as_ref().map_or(own, |s| wanted(s.as_bytes()));
         // Of a statement that could touch tables, though none is known; not of COMMIT, SET and their like.
         let may_touch = matches!(asked.class.kind, StatementKind::Read | StatementKind::Write);
-        let unknown = tables.is_empty() && own && may_touch;
+        let used = asked.class.schema.as_deref().is_some_and(wanted);
+        let unknown = tables.is_empty() && (own || used) && may_touch;
         let in_schema = self.schemas.is_empty() || unknown || tables.iter().any(in_wanted);
         let in_table = self.tables.is_empty()
             || tables.iter().any(|named| self.tables.iter().any(|wanted| is(named, wanted, asked.schema)));

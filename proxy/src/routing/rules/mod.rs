@@ -19,9 +19,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use regex::bytes::RegexSet;
 
 use super::class::StatementClass;
+use super::classify::classify;
 use super::dialect::Dialect;
 use super::facts::{Route, RouteReason};
 use super::firewall::{self, Hazard, Hazards};
+use super::inner;
 use super::normal::normal_form;
 
 /// What a rule wants done with the statements it matches.
@@ -159,8 +161,25 @@ impl Rules {
     }
 
     /// The rules that this text, of this class, may be for: all but what they ask of the session.
+    ///
+    /// Those that refuse are also asked about the statements in strings of PREPARE and EXECUTE IMMEDIATE; the
+    /// others only where the text is nothing but such a one, so that a harmless string lets nothing else pass.
     #[must_use]
     pub fn matching(&self, class: &StatementClass, sql: &[u8], dialect: &Dialect) -> RuleSet {
+        let mut set = self.matching_text(class, sql, dialect);
+        if self.rules.is_empty() || !class.hazards.hides_text() {
+            return set;
+        }
+        let alone = inner::is_alone(sql, dialect);
+        let looks_in = |at: &usize| alone || matches!(self.rules[*at].action, Action::Reject(_));
+        for text in inner::texts(sql, dialect) {
+            let within = self.matching_text(&classify(&text, dialect), &text, dialect);
+            within.iter().filter(looks_in).for_each(|at| set.insert(at));
+        }
+        set
+    }
+
+    fn matching_text(&self, class: &StatementClass, sql: &[u8], dialect: &Dialect) -> RuleSet {
         let mut set = self.matching_unread(class);
         if self.regex_of.is_empty() {
             return set;

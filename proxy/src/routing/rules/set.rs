@@ -14,6 +14,11 @@ impl RuleSet {
         self.0[at / 64] |= 1 << (at % 64);
     }
 
+    /// Its rules, in the file's order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        self.common(self)
+    }
+
     /// The rules in both sets, in the file's order.
     pub(super) fn common<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = usize> + 'a {
         self.0.iter().zip(&other.0).enumerate().flat_map(|(word, (one, other))| {
@@ -41,5 +46,6 @@ mod tests {
         let (one, other) = (of(&[199, 0, 63, 64, 127, 5]), of(&[64, 63, 199, 6, 0]));
         assert_eq!(one.common(&other).collect::<Vec<_>>(), [0, 63, 64, 199]);
         assert_eq!(one.common(&RuleSet::default()).count(), 0);
+        assert_eq!(one.iter().collect::<Vec<_>>(), [0, 5, 63, 64, 127, 199]);
     }
 }

@@ -105,6 +105,72 @@ fn a_schema_is_that_of_the_tables_or_of_a_session_that_names_none() {
 }
 
 #[test]
+fn a_use_in_the_same_text_is_the_schema_of_what_follows() {
+    let mut bench = Bench::of(on_schema("other"), Action::Primary);
+    for sql in
+        ["USE other; DELETE FROM t", "USE `Other`; DO f()", "USE other; EXECUTE IMMEDIATE 'DELETE FROM t'"]
+    {
+        assert!(bench.matches(sql), "{sql}");
+    }
+    for sql in
+        ["USE other", "DELETE FROM t; USE other", "USE other; DELETE FROM shop.t", "USE third; DELETE FROM t"]
+    {
+        assert!(!bench.matches(sql), "{sql}");
+    }
+    let mut table = Bench::of(on_table("shop.t"), Action::Primary);
+    assert!(!table.matches("USE other; DELETE FROM t"));
+}
+
+#[test]
+fn a_statement_in_a_string_is_refused_like_the_statement_itself() {
+    let refuse = || Action::Reject("no".to_owned());
+    let print = crate::routing::scan(b"DELETE FROM orders WHERE id = 1", &Dialect::default()).fingerprint;
+    let kind = Matcher { kinds: vec![StatementKind::Write], ..on_table("orders") };
+    let by_print = Matcher { fingerprints: vec![print], ..Matcher::default() };
+    for matcher in [on_table("shop.orders"), on_regex(r"^delete from orders where id = \?$"), kind, by_print]
+    {
+        let mut bench = Bench::of(matcher, refuse());
+        for sql in [
+            "PREPARE s FROM 'DELETE FROM orders WHERE id = ?'",
+            "EXECUTE IMMEDIATE \"DELETE FROM orders WHERE id = 'x'\"",
+            "SELECT 1; PREPARE s FROM 'DELETE FROM orders WHERE id = ?'; EXECUTE s",
+        ] {
+            assert_eq!(bench.target(sql).0, Target::Own, "{sql}");
+        }
+        for sql in
+            ["PREPARE s FROM 'SELECT 1'", "SELECT 'DELETE FROM orders WHERE id = 1'", "PREPARE s FROM @a"]
+        {
+            assert_ne!(bench.target(sql).0, Target::Own, "{sql}");
+        }
+    }
+}
+
+#[test]
+fn a_string_that_is_allowed_lets_nothing_beside_it_pass() {
+    let rules = vec![
+        rule("log", on_regex("^delete from log$"), Action::Allow),
+        rule("no", on_regex("delete from"), Action::Reject("no".to_owned())),
+    ];
+    let mut bench = Bench::new(rules, Hazards::NONE.with(Hazard::DeleteWithoutWhere));
+    assert_ne!(bench.target("PREPARE s FROM 'DELETE FROM log'").0, Target::Own);
+    for sql in [
+        "PREPARE s FROM 'DELETE FROM log'; DELETE FROM orders",
+        "PREPARE s FROM 'DELETE FROM log'; PREPARE s FROM 'DELETE FROM orders'",
+        "PREPARE s FROM 'DELETE FROM orders'",
+    ] {
+        assert_eq!(bench.target(sql).0, Target::Own, "{sql}");
+    }
+}
+
+#[test]
+fn a_string_never_makes_a_read_of_the_statement_around_it() {
+    let mut bench = Bench::of(on_regex("^select"), Action::Replica);
+    for sql in ["PREPARE s FROM 'SELECT 1'", "EXECUTE IMMEDIATE 'SELECT 1'"] {
+        assert_eq!(bench.target(sql).0, Target::Primary, "{sql}");
+    }
+}
+
+#[test]
 fn kind_fingerprint_and_regex_are_matched_by_the_text() {
     let mut kind = Bench::of(on_kind(StatementKind::Kill), Action::Primary);
     assert!(kind.matches("KILL 5") && !kind.matches("SELECT 5"));
