@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use super::dialect::Dialect;
+use super::dialect::{Dialect, ServerFamily};
 use super::inner::{self, Source};
 use super::lex::{Kind, Token};
 use super::reader::{Reader, is_word, unquoted};
@@ -166,7 +166,7 @@ struct Change {
 struct Watch {
     found: Hazards,
     change: Option<Change>,
-    /// In EXPLAIN without ANALYZE: the statement is not run.
+    /// In EXPLAIN without ANALYZE, or in HELP: the statement is not run.
     explained: bool,
     /// In MariaDB's SET STATEMENT, before its FOR.
     set_statement: bool,
@@ -239,6 +239,7 @@ impl Watch {
             Some(b'D') if is("DROP") && next_is_any(reader, &DROPPED) => self.found.add(Hazard::Drop),
             Some(b'D') if is("DESC") || is("DESCRIBE") => self.explain(reader),
             Some(b'E') if is("EXPLAIN") => self.explain(reader),
+            Some(b'H') if is("HELP") => self.explained |= helps(reader),
             Some(b'E') if is("EXECUTE") => self.built(reader),
             Some(b'F') if is("FROM") => self.built(reader),
             Some(b'R') if is("REPLACE") && replaces(reader) => self.found.add(Hazard::Drop),
@@ -259,7 +260,7 @@ impl Watch {
             let names_privilege_or_event = ["KEY", "ON", "AFTER", "BEFORE", "GRANT", "REVOKE", "OR"]
                 .iter()
                 .any(|w| reader.last_is_word(w));
-            !names_privilege_or_event && !reader.last_is(Kind::Comma)
+            !names_privilege_or_event && !reader.last_is(Kind::Comma) && !deletes_history(reader)
         };
         if verb {
             // The statements of a stored program may stand behind each other without a `;` that is seen here.
@@ -315,6 +316,21 @@ fn replaces(reader: &Reader<'_>) -> bool {
     reader.last_is_word("OR")
         && is_word(reader.before_last.as_ref(), "CREATE")
         && next_is_any(reader, &["TABLE", "DATABASE", "SCHEMA"])
+}
+
+/// `DELETE HISTORY FROM t`, which has no WHERE and leaves the rows that are there; to any other server `HISTORY` is a
+/// table to delete from.
+fn deletes_history(reader: &Reader<'_>) -> bool {
+    reader.dialect.family == ServerFamily::MariaDb
+        && reader.dialect.version >= 100_304
+        && reader.next_is_word("HISTORY")
+        && is_word(reader.ahead().next().as_ref(), "FROM")
+}
+
+/// HELP with its one word, and nothing that makes a label of it.
+fn helps(reader: &Reader<'_>) -> bool {
+    let begins = reader.last.is_none() || reader.last_is(Kind::Semicolon);
+    begins && reader.ahead().next().is_none_or(|token| token.kind == Kind::Semicolon)
 }
 
 /// Whether a statement may begin with this token, also one of a stored program.

@@ -58,6 +58,10 @@ fn a_delete_or_update_needs_a_where_of_its_own() {
         "PREPARE s FROM 'DELETE FROM t'",
         "EXECUTE IMMEDIATE 'DELETE FROM t'",
         "PREPARE s FROM 'SELECT ''x''; DELETE FROM t'",
+        "DELETE QUICK HISTORY FROM history",
+        "DELETE `HISTORY` FROM history",
+        "HELP 'x'; DELETE FROM t",
+        "CREATE PROCEDURE p() BEGIN DO 1; help: LOOP DELETE FROM t; END LOOP; END",
     ] {
         assert_eq!(of(sql), ["delete_without_where"], "{sql}");
     }
@@ -90,6 +94,13 @@ fn what_has_a_where_or_is_no_change_passes() {
         "CREATE TRIGGER x BEFORE DELETE ON t FOR EACH ROW SET @a = 1",
         "SELECT 'DELETE FROM t', `delete`, t.delete FROM t",
         "EXPLAIN DELETE FROM t",
+        "DELETE HISTORY FROM t",
+        "DELETE HISTORY FROM s.t BEFORE SYSTEM_TIME NOW()",
+        "HELP 'DELETE'",
+        "HELP DELETE",
+        "/* a */ help UPDATE; SELECT 1",
+        "PREPARE s FROM 'SELECT 1'; INSERT INTO t VALUES ('DELETE FROM t')",
+        "EXECUTE IMMEDIATE 'SELECT ?' USING 'DELETE FROM t'",
         "DESC UPDATE t SET a = 1",
         "PREPARE s FROM 'DELETE FROM t WHERE id = ?'",
         "EXECUTE s",
@@ -97,6 +108,14 @@ fn what_has_a_where_or_is_no_change_passes() {
         "",
     ] {
         assert_eq!(of(sql), [""; 0], "{sql}");
+    }
+}
+
+#[test]
+fn a_server_without_history_deletes_from_a_table_of_that_name() {
+    let old = Dialect { family: ServerFamily::MariaDb, version: 100_223, ..Dialect::default() };
+    for dialect in [Dialect::default(), old] {
+        assert_eq!(names(hazards(b"DELETE HISTORY FROM history", &dialect)), ["delete_without_where"]);
     }
 }
 
