@@ -190,7 +190,15 @@ impl<'a> Section<'a> {
     /// One such text, or a list of them, without those that were reported.
     pub(super) fn one_or_more<T: FromStr<Err = String>>(&mut self, name: &'static str) -> Vec<T> {
         match self.entry(name).map(|(_, value)| value.get_ref()) {
-            Some(DeValue::String(_)) => self.parsed(name).into_iter().collect(),
+            Some(DeValue::String(text)) => match several::<T>(text) {
+                Some(list) => {
+                    self.take(name);
+                    let text = format!("must be a list where there are several: write {list}");
+                    self.report.problem(&self.key(name), text);
+                    Vec::new()
+                }
+                None => self.parsed(name).into_iter().collect(),
+            },
             _ => self.list(name).into_iter().flatten().flatten().collect(),
         }
     }
@@ -318,6 +326,14 @@ impl<'a> Section<'a> {
         self.report.problem(key, format!("must be {wanted}; found {found}"));
         None
     }
+}
+
+/// The list that a text of several, each good by itself, should have been.
+fn several<T: FromStr>(text: &str) -> Option<String> {
+    let parts: Vec<_> = text.split([',', ';', ' ']).filter(|part| !part.is_empty()).collect();
+    let good = |text: &str| text.parse::<T>().is_ok();
+    (parts.len() > 1 && parts.len() <= 8 && !good(text) && parts.iter().all(|part| good(part)))
+        .then(|| format!("{parts:?}"))
 }
 
 /// `servers[0].name` as `keys` knows it: `servers.name`.

@@ -25,7 +25,7 @@ pub(super) fn validate(draft: &Draft, report: &Report) {
 }
 
 /// The listeners of the file, else the default ones.
-fn listens(draft: &Draft) -> impl Iterator<Item = (usize, &ListenAddress)> {
+pub(super) fn listens(draft: &Draft) -> impl Iterator<Item = (usize, &ListenAddress)> {
     let (given, default) = match &draft.listen {
         Some(given) => (given.as_slice(), [].as_slice()),
         None => ([].as_slice(), draft.config.listen.as_slice()),
@@ -47,6 +47,26 @@ fn listeners(draft: &Draft, report: &Report) {
     unique(named.map(|(i, address)| (format!("listen[{i}]"), address)), |key, first| {
         report.problem(key, format!("the same address as {first}"));
     });
+    included(draft, report);
+}
+
+/// Warns of each listener on one address of a port that another has on all. `[::]` is bound for IPv6 alone.
+fn included(draft: &Draft, report: &Report) {
+    let tcp = || {
+        listens(draft).filter_map(|(i, address)| match address {
+            ListenAddress::Tcp(address) if address.port() != 0 => Some((i, address)),
+            _ => None,
+        })
+    };
+    let all = tcp().filter(|(_, address)| address.ip().is_unspecified());
+    let all: HashMap<_, _> = all.map(|(i, all)| ((all.port(), all.is_ipv6()), (i, all))).collect();
+    for (i, one) in tcp().filter(|(_, address)| !address.ip().is_unspecified()) {
+        if let Some((first, all)) = all.get(&(one.port(), one.is_ipv6())) {
+            let text =
+                format!("listen[{first}] ({all}) takes it in already, so the two cannot both be bound");
+            report.warning(&format!("listen[{i}]"), text);
+        }
+    }
 }
 
 fn servers(servers: &[DraftServer], report: &Report) {

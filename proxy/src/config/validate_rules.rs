@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use super::ClientAddress;
 use super::file::{Draft, DraftUser};
 use super::reader::Report;
 use super::rules::{DraftRule, MOST_RULES};
 use super::suggest::nearest;
-use super::validate::unique;
-use crate::routing::{Action, StatementKind, covers, is_wider};
+use super::validate::{listens, unique};
+use super::{ClientAddress, ListenAddress};
+use crate::routing::{Action, Pattern, StatementKind, covers, is_wider};
 
 /// Reports what is wrong with the rules, and warns of what is surely not meant.
 pub(super) fn rules(draft: &Draft, report: &Report) {
@@ -78,6 +78,18 @@ fn clients(rule: &DraftRule, draft: &Draft, report: &Report) {
         rule.users.is_empty() || user.name.as_ref().is_some_and(|name| rule.users.contains(name))
     };
     let mut meant = draft.users.iter().filter(is_meant).peekable();
+    if rule.clients.contains(&ClientAddress::Localhost) && !listens_on_socket(draft) {
+        let none = rule.clients.iter().all(|client| *client == ClientAddress::Localhost);
+        let begin = if none { "never matches: " } else { "" };
+        let text = format!(
+            "{begin}no address of listen is a Unix socket, and clients over TCP are none of \"localhost\"; write \
+             \"127.0.0.1\" or \"::1\""
+        );
+        report.warning(&format!("{}.client", rule.path), text);
+        if none {
+            return;
+        }
+    }
     if rule.clients.is_empty() || meant.peek().is_none() {
         return;
     }
@@ -88,6 +100,10 @@ fn clients(rule: &DraftRule, draft: &Draft, report: &Report) {
         let text = "never matches: the clients of [[users]] leave none of these in";
         report.warning(&format!("{}.client", rule.path), text);
     }
+}
+
+fn listens_on_socket(draft: &Draft) -> bool {
+    listens(draft).any(|(_, listen)| matches!(listen, ListenAddress::Unix(_)))
 }
 
 fn meet(one: ClientAddress, other: ClientAddress) -> bool {
@@ -101,9 +117,8 @@ fn matcher(rule: &DraftRule, report: &Report) {
         let text = "is never followed: only statements of kind \"read\" run on replicas";
         report.warning(&format!("{}.kind", rule.path), text);
     }
-    if rule.matcher.regex.as_ref().is_some_and(crate::routing::Pattern::asks_for_literal) {
-        let text = "never matches: what it is compared with has a ? in place of each literal; \
-                    telamon explain shows the text";
+    if let Some(why) = rule.matcher.regex.as_ref().and_then(Pattern::why_never) {
+        let text = format!("never matches: {why}; telamon explain shows the text");
         report.warning(&format!("{}.regex", rule.path), text);
     }
 }

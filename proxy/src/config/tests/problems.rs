@@ -219,3 +219,33 @@ fn what_is_legal_and_surely_not_meant_is_a_warning() {
     let slow = warnings(&format!("{LEAST}[monitor]\ntimeout_ms = 3000\n"));
     assert!(slow.len() == 1 && slow[0].starts_with(":9: monitor.timeout_ms: "), "{slow:?}");
 }
+
+#[test]
+fn a_listener_that_another_on_all_addresses_takes_in_is_warned_of() {
+    for (listen, expected) in [
+        (
+            "\"0.0.0.0:7\", \"127.0.0.1:7\"",
+            ":1: listen[1]: listen[0] (0.0.0.0:7) takes it in already, so the two cannot both be bound",
+        ),
+        (
+            "\"[::1]:7\", \"[::]:7\"",
+            ":1: listen[0]: listen[1] ([::]:7) takes it in already, so the two cannot both be bound",
+        ),
+    ] {
+        let found = warnings(&format!(
+            "listen = [{listen}]\n{}",
+            LEAST.replace("password = \"\"", "password = \"x\"")
+        ));
+        assert_eq!(found, [expected]);
+    }
+    for fine in [
+        "\"0.0.0.0:7\", \"127.0.0.1:8\"",
+        "\"0.0.0.0:7\", \"[::]:7\"",
+        "\"0.0.0.0:0\", \"127.0.0.1:0\"",
+        "\"[::]:7\", \"127.0.0.1:7\"",
+    ] {
+        let found =
+            warnings(&format!("listen = [{fine}]\n{}", LEAST.replace("password = \"\"", "password = \"x\"")));
+        assert_eq!(found, [""; 0], "{fine}");
+    }
+}

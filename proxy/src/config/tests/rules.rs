@@ -115,6 +115,14 @@ fn what_a_rule_cannot_be_is_named_with_the_mend() {
             "fingerprint[0]: \"12\": is not 16 hex digits as telamon explain prints them",
         ),
         (
+            "name = \"r\"\naction = \"allow\"\nfingerprint = \"00000000000000ff, 00000000000000fe\"",
+            "fingerprint: must be a list where there are several: write [\"00000000000000ff\", \"00000000000000fe\"]",
+        ),
+        (
+            "name = \"r\"\naction = \"allow\"\nfingerprint = 12",
+            "fingerprint: must be a list: write [\"…\", \"…\"]; found a whole number",
+        ),
+        (
             "name = \"r\"\naction = \"allow\"\nregex = \"a(\"",
             "regex: \"a(\": no regular expression: unclosed group",
         ),
@@ -194,6 +202,10 @@ fn a_rule_that_can_never_match_is_warned_of() {
             "action = \"primary\"; regex = \"name = 'x'\"",
             "rules[0].regex: never matches: what it is compared with has a ? in place of each literal; telamon explain shows the text",
         ),
+        (
+            "action = \"primary\"; regex = \"id = [0-9]+\"",
+            "rules[0].regex: never matches: what it is compared with has \"id = ?\" for \"id = 5\"; telamon explain shows the text",
+        ),
     ] {
         assert_eq!(warned(&[keys]), [expected], "{keys}");
     }
@@ -206,6 +218,24 @@ fn a_rule_that_can_never_match_is_warned_of() {
     ] {
         assert_eq!(warned(&[good]), [""; 0], "{good}");
     }
+}
+
+#[test]
+fn a_rule_for_clients_of_a_socket_that_nobody_listens_on_is_warned_of() {
+    let rule = "[[rules]]\nname = \"r\"\naction = \"primary\"\nclient = ";
+    let warned = |listen: &str, client: &str| warnings(&format!("{listen}{LEAST}{rule}{client}\n"));
+    let all = warned("", "\"localhost\"");
+    assert!(
+        all.len() == 1
+            && all[0].ends_with(
+                "rules[0].client: never matches: no address of listen is a Unix socket, \
+             and clients over TCP are none of \"localhost\"; write \"127.0.0.1\" or \"::1\""
+            ),
+        "{all:?}"
+    );
+    let some = warned("", "[\"localhost\", \"127.0.0.1\"]");
+    assert!(some.len() == 1 && !some[0].contains("never matches"), "{some:?}");
+    assert_eq!(warned("listen = [\"unix:/tmp/t.sock\"]\n", "\"localhost\""), [""; 0]);
 }
 
 #[test]

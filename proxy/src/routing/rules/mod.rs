@@ -5,6 +5,7 @@
 //! of two bit sets and, for rules that name schemas, a comparison. Without rules there is no cost.
 
 mod matcher;
+mod never;
 mod pattern;
 mod set;
 mod shadow;

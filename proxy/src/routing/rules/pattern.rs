@@ -1,5 +1,6 @@
 //! A rule's regular expression: linear in the text whatever it is, over bytes, without regard to case.
 
+use super::never;
 use regex::bytes::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
 
 /// What one pattern, and a set of them, may take when compiled, in bytes.
@@ -67,9 +68,9 @@ impl Pattern {
         self == other || !looks_around && other.literal().is_some_and(matches)
     }
 
-    /// Whether it asks for a string literal, which no normal form has.
-    pub fn asks_for_literal(&self) -> bool {
-        self.text.contains('\'') && !self.text.contains(['|', '[', '?', '*'])
+    /// Why no normal form can match it, where that is known.
+    pub fn why_never(&self) -> Option<String> {
+        never::why(&self.text)
     }
 }
 
