@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::Args;
 
@@ -15,7 +16,7 @@ pub struct ExplainArgs {
     /// rules, one replica]
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// One JSON object a line, with sql, target, class, reason, rule and effects
+    /// One JSON object a line, with sql, target, class, reason, rule, effects, fingerprint and normal_form
     #[arg(long)]
     pub json: bool,
     /// General or slow log of MySQL or MariaDB ("-" is standard input); a summary, or with --json each
@@ -28,9 +29,9 @@ pub struct ExplainArgs {
     /// Account whose rules hold; a log names it itself [default: the first of `users`]
     #[arg(long, value_name = "NAME")]
     pub user: Option<String>,
-    /// Address of the client, for rules; a log names it itself
+    /// Address of the client, or "localhost" for the Unix socket, for rules; a log names it itself
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
-    pub client: IpAddr,
+    pub client: Client,
     /// Schema of the session; a log names it itself
     #[arg(long, value_name = "NAME")]
     pub schema: Option<String>,
@@ -43,6 +44,39 @@ pub struct ExplainArgs {
     /// Statements, as one session sends them [default: standard input, one a line]
     #[arg(value_name = "SQL")]
     pub sql: Vec<OsString>,
+}
+
+/// Where a client connects from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Client {
+    /// Over TCP.
+    Tcp(IpAddr),
+    /// Over the Unix socket.
+    Socket,
+}
+
+impl Client {
+    /// As rules ask for it.
+    pub(super) fn address(self) -> Option<IpAddr> {
+        match self {
+            Self::Tcp(address) => Some(address),
+            Self::Socket => None,
+        }
+    }
+}
+
+impl FromStr for Client {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "localhost" => Ok(Self::Socket),
+            _ => text.parse().map(Self::Tcp).map_err(|_| {
+                "expected is an address such as 10.0.0.7 or fd00::7, or localhost for the Unix socket"
+                    .to_owned()
+            }),
+        }
+    }
 }
 
 impl ExplainArgs {

@@ -19,7 +19,7 @@ use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-pub use args::ExplainArgs;
+pub use args::{Client, ExplainArgs};
 
 use crate::config::{self, Config, ConfigErrors};
 use crate::routing::{
@@ -178,7 +178,7 @@ impl Explainer {
         let user = args.user.as_deref().or(first.map(|user| user.name.as_str())).unwrap_or_default();
         let known = self.config.user(user).and_then(|user| user.schema.as_deref());
         let schema = args.schema.as_deref().or(known);
-        let rules = self.rules_for(user, Some(args.client));
+        let rules = self.rules_for(user, args.client.address());
         Simulated::new(args.dialect(), schema.map(|schema| schema.as_bytes().to_vec()), rules)
     }
 

@@ -20,10 +20,21 @@ struct Object<'a> {
     reason: &'a str,
     rule: Option<&'a str>,
     effects: Vec<&'a str>,
+    fingerprint: Option<String>,
+    normal_form: Option<&'a str>,
+}
+
+/// The fingerprint as rules name it, and the normal form; of a text too long to be worth it, none.
+fn print(explained: &Explained<'_>) -> Option<(String, Vec<u8>)> {
+    let short = explained.sql.len() <= 1 << 20;
+    let print = || format!("{:016x}", explained.class.fingerprint);
+    short.then(|| (print(), normal_form(explained.sql, &explained.dialect)))
 }
 
 /// Writes the statement as one line of JSON. Bytes that are not UTF-8 become U+FFFD.
 pub(super) fn json(explained: &Explained<'_>, out: &mut impl Write) -> io::Result<()> {
+    let (fingerprint, form) = print(explained).unzip();
+    let form = form.as_deref().map(String::from_utf8_lossy);
     let object = Object {
         sql: &String::from_utf8_lossy(explained.sql),
         target: explained.route.target.as_str(),
@@ -31,6 +42,8 @@ pub(super) fn json(explained: &Explained<'_>, out: &mut impl Write) -> io::Resul
         reason: explained.route.reason.as_str(),
         rule: explained.rule,
         effects: explained.class.effects.names().collect(),
+        fingerprint,
+        normal_form: form.as_deref(),
     };
     serde_json::to_writer(&mut *out, &object)?;
     out.write_all(b"\n")
@@ -58,9 +71,9 @@ pub(super) fn text(explained: &Explained<'_>, first: bool, out: &mut impl Write)
     }
     writeln!(out, "  rule         {rule}")?;
     writeln!(out, "  effects      {effects}")?;
-    if sql.len() <= 1 << 20 {
-        writeln!(out, "  fingerprint  {:016x}", class.fingerprint)?;
-        writeln!(out, "  normal form  {}", shown(&normal_form(sql, &explained.dialect), SHOWN))?;
+    if let Some((fingerprint, form)) = print(explained) {
+        writeln!(out, "  fingerprint  {fingerprint}")?;
+        writeln!(out, "  normal form  {}", shown(&form, SHOWN))?;
     }
     Ok(())
 }
@@ -86,6 +99,7 @@ pub(super) fn shown(bytes: &[u8], most: usize) -> String {
             }
         }
     }
+    text.truncate(text.trim_end_matches(' ').len());
     if cut {
         text.push_str(&format!("… ({} bytes)", bytes.len()));
     }

@@ -110,10 +110,12 @@ fn json_has_one_object_a_line_with_the_promised_keys() {
     let sql = "SET @a = 1, NAMES utf8mb4 -- \"ä\"";
     let text =
         explained(&format!("{CLUSTER}{RULES}"), &["--json", sql, "SELECT * FROM orders", "DO SLEEP(1)"]);
+    let print = crate::routing::scan(sql.as_bytes(), &Dialect::default()).fingerprint;
+    let text = text.replacen(&format!("{print:016x}"), "(fingerprint)", 1);
     let lines: Vec<_> = text.lines().collect();
     assert_eq!(
         lines[0],
-        r#"{"sql":"SET @a = 1, NAMES utf8mb4 -- \"ä\"","target":"primary","class":"session_set","reason":"set_statement","rule":null,"effects":["sets_session_variables","sets_user_variables"]}"#
+        r#"{"sql":"SET @a = 1, NAMES utf8mb4 -- \"ä\"","target":"primary","class":"session_set","reason":"set_statement","rule":null,"effects":["sets_session_variables","sets_user_variables"],"fingerprint":"(fingerprint)","normal_form":"set @a = ?, names utf8mb4"}"#
     );
     assert!(
         lines[1].contains(r#""target":"replica","class":"read","reason":"rule","rule":"reports""#),
@@ -123,6 +125,26 @@ fn json_has_one_object_a_line_with_the_promised_keys() {
         lines[2].contains(r#""target":"self","class":"write","reason":"firewall","rule":"firewall.sleep""#),
         "{text}"
     );
+}
+
+#[test]
+fn an_argument_of_several_lines_is_shown_in_one() {
+    let text = explained("", &["SELECT a\r\n\tFROM `t\nu`\n"]);
+    assert!(text.starts_with("SELECT a FROM `t u`\n  target "), "{text}");
+    assert_eq!(explained("", &["--json", "SELECT\n1"]).lines().count(), 1);
+}
+
+#[test]
+fn a_client_of_the_unix_socket_is_one_that_rules_can_name() {
+    let rule = "[[rules]]\nname = \"local\"\nclient = \"localhost\"\naction = \"reject\"\n";
+    let target = |client: &str| {
+        let line = ["--json", "--client", client, "SELECT 1"];
+        objects(&explained(&format!("{CLUSTER}{rule}"), &line))[0]["target"].to_string()
+    };
+    assert_eq!(target("localhost"), "\"self\"");
+    assert_eq!(target("127.0.0.1"), "\"replica\"");
+    let wrong = Line::try_parse_from(["explain", "--client", "here"]).err().unwrap().to_string();
+    assert!(wrong.contains("localhost for the Unix socket"), "{wrong}");
 }
 
 #[test]
