@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use integration_tests::raw::{Client, Login, Value};
+use integration_tests::raw::{Client, Login, Shape, Value};
 use integration_tests::{Schema, Telamon, account, cluster, new_cluster, root, wait_for, within};
 use telamon_bench::lab::Cluster;
 
@@ -338,4 +338,31 @@ fn a_statement_that_waits_for_a_connection_can_be_killed() {
     assert_eq!(code, 1317);
     holder.query("COMMIT").expect_ok();
     assert_eq!(holder.query("SELECT COUNT(*) FROM t").text(), "1");
+}
+
+#[test]
+fn several_statements_in_one_text_are_allowed_as_on_one_server_whoever_had_the_connection_before() {
+    let telamon = pooled("max_connections = 1\nwait_ms = 3000");
+    let schema = Schema::new();
+    let two = "DO 1; DO 2";
+    let off = [0x1B, 1, 0];
+    for keeps in [false, true] {
+        let mut before = telamon.connect(&schema.login());
+        before.command(&off, Shape::One).expect_ok();
+        if keeps {
+            before.query("CREATE TEMPORARY TABLE kept (id INT)").expect_ok();
+        }
+        assert_eq!(before.query(two).code(), 1064);
+        drop(before);
+        telamon.connect(&schema.login()).query(two).expect_ok();
+    }
+    let mut sides = [schema.direct(), telamon.connect(&schema.login())];
+    for client in &mut sides {
+        client.command(&off, Shape::One).expect_ok();
+        client.command(&[0x1F], Shape::One).expect_ok();
+        assert_eq!(client.query(two).code(), 1064, "COM_RESET_CONNECTION leaves it as it is");
+        client.change_user(&schema.login()).expect("it is the same user");
+    }
+    let [direct, proxied] = sides.map(|mut client| client.query(two).error().map(|error| error.code));
+    assert_eq!(direct, proxied, "after COM_CHANGE_USER");
 }

@@ -78,6 +78,13 @@ pub struct Account {
 }
 
 impl Account {
+    /// COM_SET_OPTION's number for what the login says of several statements in one text:
+    /// MYSQL_OPTION_MULTI_STATEMENTS_ON or _OFF.
+    #[must_use]
+    pub fn option(&self) -> u16 {
+        u16::from(!self.capabilities.contains(CapabilityFlags::CLIENT_MULTI_STATEMENTS))
+    }
+
     /// The same for all sessions that can take turns on one connection: without what belongs to one client alone, and
     /// without flags that only shape the login.
     #[must_use]

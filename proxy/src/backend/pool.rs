@@ -64,7 +64,6 @@ pub struct Pools {
     groups: RefCell<Vec<Rc<Account>>>,
     /// The settings that sessions and connections of this worker have.
     pub settings: Interner,
-    no_settings: Rc<Settings>,
     limits: Limits,
     now: Cell<u32>,
     connector: Connector,
@@ -128,12 +127,10 @@ impl Pools {
             open: Rc::default(),
             waiting: Rc::default(),
         };
-        let settings = Interner::default();
         Rc::new(Self {
             servers: topology.servers().iter().map(server).collect(),
             groups: RefCell::default(),
-            no_settings: settings.intern(Settings::default()),
-            settings,
+            settings: Interner::default(),
             limits: Limits {
                 max_connections: pool.max_connections as usize,
                 workers: config.worker_threads(),
@@ -432,10 +429,6 @@ impl Pools {
             }
             connection.quit().await;
         });
-    }
-
-    pub(super) fn no_settings(&self) -> Rc<Settings> {
-        self.no_settings.clone()
     }
 
     pub(super) fn reset_timeout(&self) -> Duration {

@@ -86,7 +86,7 @@ impl PooledConnection {
             let (account, read_only) = (parts.account.clone(), parts.read_only);
             let reset = parts.connection.reset_to_login(&account, read_only);
             if matches!(tokio::time::timeout(pool.reset_timeout(), reset).await, Ok(Ok(()))) {
-                parts.was_reset(pool.no_settings(), &pool);
+                parts.was_reset(&pool);
                 pool.put(server, parts, None);
             }
         });
@@ -101,16 +101,12 @@ impl PooledConnection {
 }
 
 impl Parts {
-    /// A reset has left it with the login's settings, and its schema.
-    pub fn was_reset(&mut self, base: Rc<Settings>, pools: &Pools) {
+    /// A reset has left it with the login's settings, but its schema and COM_SET_OPTION's.
+    pub fn was_reset(&mut self, pools: &Pools) {
         self.prepared.clear();
         self.has_insert_id = false;
         (self.left_warnings, self.foreign_warnings) = (false, false);
-        let schema = self.settings.schema.clone();
-        self.settings = match schema {
-            None => base,
-            schema => pools.settings.intern(Settings { schema, ..(*base).clone() }),
-        };
+        self.settings = pools.settings.intern(self.settings.after_reset(false));
     }
 
     /// It is about to be brought to these settings; where that takes a reset, its prepared statements are gone.

@@ -16,7 +16,7 @@ pub struct Settings {
     pub variables: BTreeMap<Box<str>, Box<[u8]>>,
     /// User variables that were set to literals, with the literals' text.
     pub user_variables: BTreeMap<Box<[u8]>, Box<[u8]>>,
-    /// What COM_SET_OPTION asked for last.
+    /// What COM_SET_OPTION asked for last. No reset undoes it.
     pub option: Option<u16>,
     /// autocommit, where it was set to something else than the server's default.
     pub autocommit: Option<bool>,
@@ -64,9 +64,14 @@ impl Settings {
     pub fn needs_reset_for(&self, wanted: &Self) -> bool {
         self.was_reset != wanted.was_reset
             || (self.autocommit.is_some() && wanted.autocommit.is_none())
-            || (self.option.is_some() && wanted.option.is_none())
             || self.user_variables.keys().any(|name| !wanted.user_variables.contains_key(name))
             || self.variables.keys().any(|name| !wanted.variables.contains_key(name))
+    }
+
+    /// What a COM_RESET_CONNECTION, of the client's where `was_reset`, leaves of them.
+    #[must_use]
+    pub fn after_reset(&self, was_reset: bool) -> Self {
+        Self { schema: self.schema.clone(), option: self.option, was_reset, ..Self::default() }
     }
 
     /// Whether not even a reset leads to `wanted`: no command leaves a schema for none.

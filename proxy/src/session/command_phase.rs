@@ -308,7 +308,9 @@ impl Session {
         self.who = who;
         self.group = group_of(&self.context, &self.who.account);
         self.rules = super::route::rules_for(&self.context, &self.who);
+        let option = self.state.option();
         self.state = fresh_state(&self.context, &self.who);
+        self.state.set_option(option); // on one server too it outlasts the change
         self.begin().await
     }
 }

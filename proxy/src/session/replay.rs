@@ -126,13 +126,14 @@ impl Replay {
                 put_packet(&mut self.packets, 0, &command);
                 self.replies.oks += 1;
             }
-            bare = Settings { schema: from.schema.clone(), was_reset: to.was_reset, ..Settings::default() };
+            bare = from.after_reset(to.was_reset);
             from = &bare;
         }
         if let Some(schema) = to.schema.as_deref().filter(|_| from.schema != to.schema) {
             self.push(0x02, schema);
         }
-        if let Some(option) = to.option.filter(|_| from.option != to.option) {
+        if from.option != to.option {
+            let option = to.option.unwrap_or_else(|| connection.account().option());
             self.push(0x1B, &option.to_le_bytes());
         }
         let autocommit =

@@ -154,12 +154,12 @@ impl SessionState {
         state
     }
 
-    /// COM_RESET_CONNECTION: everything is forgotten but the schema.
+    /// COM_RESET_CONNECTION: everything is forgotten but the schema and COM_SET_OPTION's setting.
     pub(super) fn reset(&mut self, status: StatusFlags) {
         let base = Dialect { ansi_quotes: false, no_backslash_escapes: false, ..self.dialect };
-        let schema = self.settings.schema.take().map(Vec::from);
-        let mut fresh = Self::new(status, schema, base);
-        fresh.settings.was_reset = true;
+        let mut fresh = Self::new(status, None, base);
+        fresh.settings = self.settings.after_reset(true);
+        fresh.in_system_schema = self.in_system_schema;
         fresh.last_write = self.last_write.take();
         *self = fresh;
     }
@@ -201,6 +201,11 @@ impl SessionState {
     /// User variables were set to literals.
     pub(super) fn set_user_variables(&mut self, variables: Vec<UserVariable>) {
         self.change().user_variables.extend(variables);
+    }
+
+    /// What COM_SET_OPTION asked for last.
+    pub(super) fn option(&self) -> Option<u16> {
+        self.settings.option
     }
 
     /// COM_SET_OPTION was answered with OK.
