@@ -328,3 +328,70 @@ fn a_temporary_table_made_by_a_procedure_is_found_again() {
         assert_eq!(found.text(), "6");
     }
 }
+
+#[test]
+fn what_binds_a_session_to_the_primary_ends_with_its_cause_where_that_is_certain() {
+    let (_, schema) = session();
+    schema.run(&["CREATE TABLE a (id INT)", "CREATE TABLE b (id INT)"]);
+    let ends: &[(&[&str], &str)] = &[
+        (&["CREATE TEMPORARY TABLE x (id INT)"], "DROP TEMPORARY TABLE x"),
+        (&["CREATE TEMPORARY TABLE x (id INT)"], "DROP TABLE IF EXISTS `x`, y"),
+        (
+            &[
+                "CREATE TEMPORARY TABLE x (id INT)",
+                "CREATE TEMPORARY TABLE y LIKE a",
+                "DROP TEMPORARY TABLE x",
+            ],
+            "DROP TEMPORARY TABLE y",
+        ),
+        (&["SELECT GET_LOCK('pin.one', 0)"], "SELECT RELEASE_LOCK('pin.one')"),
+        (
+            &["DO GET_LOCK('pin.two', 0)", "DO GET_LOCK('pin.two', 0)", "DO RELEASE_LOCK('pin.two')"],
+            "DO RELEASE_LOCK('pin.two')",
+        ),
+        (&["SELECT GET_LOCK('pin.three', 0), GET_LOCK('pin.four', 0)"], "SELECT RELEASE_ALL_LOCKS()"),
+        (&["HANDLER a OPEN", "HANDLER b OPEN", "HANDLER a CLOSE"], "HANDLER b CLOSE"),
+        (&["SET timestamp = 86400"], "SET timestamp = DEFAULT"),
+        (&["LOCK TABLES a WRITE, whoami.t READ"], "UNLOCK TABLES"),
+    ];
+    for (take, give_back) in ends {
+        let mut client = telamon().connect(&schema.login());
+        for sql in *take {
+            client.query(sql).expect_ok();
+            assert!(on_primary(&mut client), "{take:?}, after {sql}");
+        }
+        client.query(give_back).expect_ok();
+        assert!(!on_primary(&mut client), "{take:?}, {give_back}");
+    }
+    let stays: &[&[&str]] = &[
+        &["CREATE TEMPORARY TABLE x (id INT)", "ALTER TABLE x RENAME z", "DROP TEMPORARY TABLE IF EXISTS x"],
+        &["CREATE TEMPORARY TABLE x (id INT)", "DROP TABLE a"],
+        &["CREATE TEMPORARY TABLE x (id INT); CREATE TEMPORARY TABLE y (id INT)", "DROP TEMPORARY TABLE y"],
+        &["DO GET_LOCK('pin.five', 0)", "DO GET_LOCK('pin.five', 0)", "DO RELEASE_LOCK('pin.five')"],
+        &["DO GET_LOCK(CONCAT('pin', '.six'), 0)", "DO RELEASE_LOCK('pin.six')"],
+        &["HANDLER b OPEN; HANDLER b OPEN AS c", "HANDLER b CLOSE"],
+    ];
+    for statements in stays {
+        let mut client = telamon().connect(&schema.login());
+        for sql in *statements {
+            client.query(sql).expect_ok();
+        }
+        assert!(on_primary(&mut client), "{statements:?}");
+    }
+}
+
+#[test]
+fn a_dropped_temporary_table_is_not_taken_for_one_that_a_procedure_made() {
+    let telamon = Telamon::start("[pool]\nmax_connections = 1\n");
+    let schema = Schema::new();
+    schema.run(&["CREATE PROCEDURE harmless() DO 1"]);
+    let mut before = telamon.connect(&schema.login());
+    before.query("CREATE TEMPORARY TABLE x (id INT)").expect_ok();
+    before.query("DROP TEMPORARY TABLE x").expect_ok();
+    let mut client = telamon.connect(&schema.login());
+    client.query("CALL harmless()").expect_ok();
+    assert!(!on_primary(&mut client), "over the connection where the other had one");
+    client.query("CREATE TEMPORARY TABLE y (id INT)").expect_ok();
+    client.query("CALL harmless()").expect_ok();
+    assert!(on_primary(&mut client));
+}

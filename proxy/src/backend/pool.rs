@@ -304,6 +304,7 @@ impl Pools {
             settings,
             prepared: PreparedCache::new(self.limits.prepared),
             has_insert_id: false,
+            temporary_tables: 0,
             foreign_warnings: false,
             left_warnings: false,
             account: wish.account.clone(),

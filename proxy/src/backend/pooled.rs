@@ -24,6 +24,8 @@ pub struct Parts {
     pub prepared: PreparedCache,
     /// Whether LAST_INSERT_ID() may be another number there than a new session's 0.
     pub has_insert_id: bool,
+    /// Temporary tables that statements have made on it since its login or reset, dropped ones included.
+    pub temporary_tables: u32,
     pub(super) account: Rc<Account>,
     pub(super) read_only: bool,
     /// The pool's time of its login.
@@ -105,6 +107,7 @@ impl Parts {
     pub fn was_reset(&mut self, pools: &Pools) {
         self.prepared.clear();
         self.has_insert_id = false;
+        self.temporary_tables = 0;
         (self.left_warnings, self.foreign_warnings) = (false, false);
         self.settings = pools.settings.intern(self.settings.after_reset(false));
     }
@@ -114,6 +117,7 @@ impl Parts {
         if self.settings.needs_reset_for(settings) {
             self.prepared.clear();
             self.has_insert_id = false;
+            self.temporary_tables = 0;
             self.foreign_warnings = false;
         }
     }

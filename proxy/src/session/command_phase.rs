@@ -200,7 +200,9 @@ impl Session {
             true => literal_user_variables(&self.payload()[1..], &self.state.dialect),
             false => None,
         };
-        self.exchange(Plan { repeatable, schema, user_variables, ..plan }).await?;
+        let sql = &self.payload()[1..];
+        let cause = if whole { self.cause(&class, sql, self.state.schema()) } else { None };
+        self.exchange(Plan { repeatable, schema, user_variables, cause, ..plan }).await?;
         self.tracking_changed(&tracking).await;
         if released && self.seen.error.is_none() { Err(End::Released) } else { Ok(()) }
     }
@@ -283,6 +285,7 @@ impl Session {
         let tracking = match self.backends.get_mut(Slot::Primary) {
             Some(backend) => {
                 backend.prepared.clear();
+                backend.temporary_tables = 0;
                 backend.connection.track().await.is_ok()
             }
             None => false,

@@ -6,6 +6,7 @@ use super::backends::{NoBackend, Slot};
 use super::bring::Brought;
 use super::end::{End, Side};
 use super::kill::Running;
+use super::plain::Cause;
 use super::relay::{Relay, RelayError, Withholds, consume_front, discard_reply, stream_command};
 use super::replay::{Replayed, Replies, read_replies};
 use super::state::InsertId;
@@ -27,6 +28,8 @@ pub(super) struct Plan {
     pub(super) shape: ReplyShape,
     /// What the statement does to the session, if the server answers OK.
     pub(super) effects: Effects,
+    /// What exactly of that binds the session to its connection or frees it, where the text is plain enough.
+    pub(super) cause: Option<Cause>,
     /// Whether it is known to write: a result set of it is that of a RETURNING.
     pub(super) writes: bool,
     /// The schema that a successful USE enters, for servers that do not report it.
@@ -57,6 +60,7 @@ impl Plan {
             slot,
             shape: command.reply_shape(),
             effects: Effects::NONE,
+            cause: None,
             writes: false,
             schema: None,
             user_variables: None,
@@ -277,6 +281,9 @@ impl Session {
             if self.seen.warnings > 0 || self.seen.error.is_some() || plan.asks.clears_warnings {
                 backend.foreign_warnings = false;
             }
+            if let (Some(Cause::MakesTable(_)), None) = (&plan.cause, self.seen.error) {
+                backend.temporary_tables += 1;
+            }
             backend.has_insert_id |=
                 self.seen.gave_insert_id || plan.effects.contains(Effects::SETS_INSERT_ID);
         }
@@ -285,7 +292,7 @@ impl Session {
             plan.effects = plan.effects.without(Effects::SETS_USER_VARIABLES);
             self.state.set_user_variables(variables);
         }
-        self.state.observe(plan.slot, plan.effects, &self.seen);
+        self.state.observe(plan.slot, plan.effects, plan.cause.as_ref(), &self.seen);
         self.state.observe_left(plan, &self.seen);
         if plan.slot == Slot::Primary {
             self.note_hidden_write(plan);

@@ -14,6 +14,8 @@ mod end;
 mod exchange;
 mod handle;
 mod kill;
+mod pins;
+mod plain;
 mod prepared;
 mod relay;
 mod replay;

@@ -115,8 +115,10 @@ impl Session {
         }
         let slot = self.slot_for(&class, hint, verdict, asks);
         let writes = class.reason == Reason::NotARead;
+        let cause = self.cause(&class, &key.sql, key.settings.schema.as_deref());
         let plan = Plan {
             effects: class.effects,
+            cause,
             asks,
             writes,
             whole,

@@ -308,7 +308,8 @@ impl Session {
         };
         if list.len() > names.len() {
             let made = values.pop().flatten().unwrap_or_default();
-            self.state.counted_temporary_tables(&made);
+            let known = self.backends.get(Slot::Primary).map_or(0, |backend| backend.temporary_tables);
+            self.state.counted_temporary_tables(&made, known);
         }
         for (name, value) in names.iter().zip(values) {
             self.state.answered(name, &value.unwrap_or_default());

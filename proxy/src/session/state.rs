@@ -5,6 +5,8 @@
 
 use super::backends::Slot;
 use super::exchange::Plan;
+use super::pins::Pins;
+use super::plain::Cause;
 use super::replay::is_replayable;
 use super::walk::Observation;
 use crate::backend::{Interner, MEANING_OF_TEXT, Settings};
@@ -68,24 +70,6 @@ pub(super) enum InsertId {
     Lost,
 }
 
-/// How often each thing that binds the session to the primary was taken and not given back.
-#[derive(Debug, Default)]
-struct Pins {
-    temporary_table: bool,
-    /// LOCK TABLES, as the server's transaction tracker knows it.
-    tracked_lock: bool,
-    /// What the tracker does not know: FLUSH TABLES WITH READ LOCK.
-    locked_tables: bool,
-    next_transaction: bool,
-    xa: bool,
-    unknown: bool,
-    /// Which locks were given, and which of them were released, only rows tell: until the session ends.
-    named_locks: bool,
-    handlers: u32,
-    /// Not a pin, but lost with the connection: user variables, names of prepared statements.
-    irreplaceable: bool,
-}
-
 /// MariaDB's variable with the GTID of a session's last write.
 const LAST_WRITE: &str = "last_gtid";
 
@@ -109,7 +93,7 @@ const OF_WRITES: [&str; 12] = [
 ];
 
 /// Variables whose value moves on by itself, so that no other connection can be given it.
-const NOT_REPEATABLE: [&str; 3] = ["rand_seed1", "rand_seed2", "timestamp"];
+const NOT_REPEATABLE: [&str; 2] = ["rand_seed1", "rand_seed2"];
 
 /// Effects that are lost with the connection and are no setting.
 const IRREPLACEABLE: Effects =
@@ -262,7 +246,7 @@ impl SessionState {
 
     /// Whether a reset of the connection leaves nothing of the session on its server.
     pub(super) fn is_undone_by_reset(&self) -> bool {
-        !self.pins.unknown && !self.pins.xa
+        self.pins.are_undone_by_reset()
     }
 
     /// Whether the session is as its login made it.
@@ -277,7 +261,13 @@ impl SessionState {
     }
 
     /// Learns from a reply. `effects` are those of the statement; none for a command without one.
-    pub(super) fn observe(&mut self, slot: Slot, effects: Effects, seen: &Observation) {
+    pub(super) fn observe(
+        &mut self,
+        slot: Slot,
+        effects: Effects,
+        cause: Option<&Cause>,
+        seen: &Observation,
+    ) {
         // Transactions are the primary's alone: a replica's flags say nothing of the session.
         if let Some(status) = seen.status.filter(|_| slot == Slot::Primary) {
             self.observe_status(status);
@@ -297,7 +287,7 @@ impl SessionState {
         let reported = about_session && self.observe_report(&seen.track);
         // Of several statements, those before the one that failed have had their effect.
         if seen.error.is_none() || effects.contains(Effects::MULTI_STATEMENT) {
-            self.observe_text(effects, reported, seen);
+            self.observe_text(effects, cause, reported, seen);
         }
     }
 
@@ -331,6 +321,7 @@ impl SessionState {
 
     /// Code that the text does not show has run.
     fn observe_hidden(&mut self, seen: &Observation) {
+        self.pins.may_have_renamed();
         match self.dialect.family {
             // It reports variables by name, but not every temporary table that a procedure makes. It counts them.
             ServerFamily::MariaDb => self.must_count_temporary_tables = true,
@@ -339,10 +330,23 @@ impl SessionState {
         }
     }
 
-    /// The server has made this many temporary tables for the session.
-    pub(super) fn counted_temporary_tables(&mut self, made: &[u8]) {
+    /// The server has made this many temporary tables on the session's connection, of which `known` were not made by
+    /// hidden code.
+    pub(super) fn counted_temporary_tables(&mut self, made: &[u8], known: u32) {
         self.must_count_temporary_tables = false;
-        self.pins.temporary_table |= made != b"0";
+        if made != known.to_string().as_bytes() {
+            self.pins.has_unknown_tables();
+        }
+    }
+
+    /// Whether the session has temporary tables.
+    pub(super) fn has_temporary_tables(&self) -> bool {
+        self.pins.temporary_tables.is_any()
+    }
+
+    /// Whether the session's time stands still.
+    pub(super) fn has_fixed_time(&self) -> bool {
+        self.pins.fixed_time
     }
 
     /// Takes in a session-state report; answers whether it named a variable.
@@ -389,6 +393,10 @@ impl SessionState {
         }
         if OF_WRITES.contains(&name) {
             self.pins.irreplaceable = true;
+            return;
+        }
+        if name == "timestamp" {
+            self.pins.fixed_time = true; // a SET to DEFAULT is known by its text
             return;
         }
         if NOT_REPEATABLE.contains(&name) {
@@ -447,44 +455,18 @@ impl SessionState {
         self.pins.unknown = true;
     }
 
-    fn observe_text(&mut self, effects: Effects, reported: bool, seen: &Observation) {
-        let has = |effect| effects.intersects(effect);
-        if has(Effects::SETS_SESSION_VARIABLES) && !reported {
+    fn observe_text(&mut self, effects: Effects, cause: Option<&Cause>, reported: bool, seen: &Observation) {
+        if effects.contains(Effects::SETS_SESSION_VARIABLES)
+            && !reported
+            && cause != Some(&Cause::LetsTimeRun)
+        {
             self.pins.unknown = true;
         }
-        self.pins.unknown |= has(Effects::SETS_UNTRACKED_STATE);
-        self.pins.temporary_table |= has(Effects::CREATES_TEMPORARY_TABLE);
-        self.pins.named_locks |= has(Effects::TAKES_NAMED_LOCK);
-        self.pins.handlers += u32::from(has(Effects::OPENS_HANDLER));
-        self.pins.locked_tables |= has(Effects::LOCKS_TABLES) && !self.pins.tracked_lock;
-        self.pins.xa |= has(Effects::XA);
-        if effects.contains(Effects::MULTI_STATEMENT) {
-            return; // which of them came last is not known
-        }
-        self.pins.next_transaction |= has(Effects::SETS_NEXT_TRANSACTION);
-        if has(Effects::UNLOCKS_TABLES) {
-            self.pins.locked_tables = false;
-        }
-        if has(Effects::CLOSES_HANDLER) {
-            self.pins.handlers = self.pins.handlers.saturating_sub(1);
-        }
-        if has(Effects::ENDS_TRANSACTION) && seen.status.is_some() && !self.in_transaction() {
+        self.pins.observe_text(effects, cause);
+        let ends = effects.contains(Effects::ENDS_TRANSACTION) && !effects.contains(Effects::MULTI_STATEMENT);
+        if ends && seen.status.is_some() && !self.in_transaction() {
             self.pins.xa = false;
         }
-    }
-}
-
-impl Pins {
-    fn first(&self) -> Option<PinReason> {
-        let held = [
-            (self.next_transaction, PinReason::NextTransaction),
-            (self.temporary_table, PinReason::TemporaryTable),
-            (self.locked_tables || self.tracked_lock, PinReason::LockedTables),
-            (self.named_locks, PinReason::NamedLock),
-            (self.handlers > 0, PinReason::Handler),
-            (self.unknown, PinReason::UnknownState),
-        ];
-        held.into_iter().find_map(|(is, reason)| is.then_some(reason))
     }
 }
 

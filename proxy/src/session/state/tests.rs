@@ -14,7 +14,7 @@ fn reply(status: StatusFlags, track: &[u8]) -> Observation {
 
 fn after(effects: Effects, track: &[u8]) -> SessionState {
     let mut state = fresh();
-    state.observe(Slot::Primary, effects, &reply(AUTOCOMMIT, track));
+    state.observe(Slot::Primary, effects, None, &reply(AUTOCOMMIT, track));
     state
 }
 
@@ -22,28 +22,28 @@ fn after(effects: Effects, track: &[u8]) -> SessionState {
 fn the_status_flags_open_and_close_a_transaction_whatever_the_text_was() {
     let mut state = fresh();
     assert_eq!(state.held(), None);
-    state.observe(Slot::Primary, Effects::NONE, &reply(OPEN, b""));
+    state.observe(Slot::Primary, Effects::NONE, None, &reply(OPEN, b""));
     assert_eq!(state.held(), Some(PinReason::Transaction));
     // A fetch from a replica's cursor, meanwhile.
-    state.observe(Slot::Replica, Effects::NONE, &reply(AUTOCOMMIT, b""));
+    state.observe(Slot::Replica, Effects::NONE, None, &reply(AUTOCOMMIT, b""));
     assert_eq!(state.held(), Some(PinReason::Transaction));
-    state.observe(Slot::Primary, Effects::NONE, &reply(AUTOCOMMIT, b""));
+    state.observe(Slot::Primary, Effects::NONE, None, &reply(AUTOCOMMIT, b""));
     assert_eq!(state.held(), None);
 }
 
 #[test]
 fn an_error_leaves_an_open_transaction_where_it_is() {
     let mut state = fresh();
-    state.observe(Slot::Primary, Effects::BEGINS_TRANSACTION, &reply(OPEN, b""));
+    state.observe(Slot::Primary, Effects::BEGINS_TRANSACTION, None, &reply(OPEN, b""));
     let error = Observation { error: Some(1062), ..Observation::default() };
-    state.observe(Slot::Primary, Effects::NONE, &error);
+    state.observe(Slot::Primary, Effects::NONE, None, &error);
     assert_eq!(state.held(), Some(PinReason::Transaction));
 }
 
 #[test]
 fn without_autocommit_everything_is_held_on_the_primary() {
     let mut state = fresh();
-    state.observe(Slot::Primary, Effects::AUTOCOMMIT_OFF, &reply(StatusFlags::empty(), b""));
+    state.observe(Slot::Primary, Effects::AUTOCOMMIT_OFF, None, &reply(StatusFlags::empty(), b""));
     assert_eq!(state.held(), Some(PinReason::AutocommitOff));
 }
 
@@ -84,7 +84,7 @@ fn what_a_server_reports_behind_a_plain_read_is_not_the_sessions_doing() {
     assert!(after(Effects::NONE, &track[..17]).settings.variables.is_empty());
     let mut state = fresh();
     let seen = reply(AUTOCOMMIT, b"\x00\x10\x0cwait_timeout\x0277");
-    state.observe(Slot::Replica, Effects::NONE, &seen);
+    state.observe(Slot::Replica, Effects::NONE, None, &seen);
     assert!(state.settings.variables.is_empty());
 }
 
@@ -98,7 +98,7 @@ fn the_report_of_a_dropped_schema_leaves_the_session_without_one() {
 fn one_shot_characteristics_hold_the_primary_until_the_server_says_they_are_used() {
     let mut state = after(Effects::SETS_NEXT_TRANSACTION, b"\x04\x1b\x1aSET TRANSACTION READ ONLY;");
     assert_eq!(state.held(), Some(PinReason::NextTransaction));
-    state.observe(Slot::Primary, Effects::NONE, &reply(AUTOCOMMIT, b"\x04\x01\x00"));
+    state.observe(Slot::Primary, Effects::NONE, None, &reply(AUTOCOMMIT, b"\x04\x01\x00"));
     assert_eq!(state.held(), None);
 }
 
@@ -106,7 +106,7 @@ fn one_shot_characteristics_hold_the_primary_until_the_server_says_they_are_used
 fn locked_tables_are_held_until_they_are_unlocked() {
     let mut state = after(Effects::LOCKS_TABLES, b"\x05\x09\x08_______L");
     assert_eq!(state.held(), Some(PinReason::LockedTables));
-    state.observe(Slot::Primary, Effects::UNLOCKS_TABLES, &reply(AUTOCOMMIT, b"\x05\x09\x08________"));
+    state.observe(Slot::Primary, Effects::UNLOCKS_TABLES, None, &reply(AUTOCOMMIT, b"\x05\x09\x08________"));
     assert_eq!(state.held(), None);
 }
 
@@ -114,7 +114,7 @@ fn locked_tables_are_held_until_they_are_unlocked() {
 fn what_hidden_code_changed_on_mysql_holds_the_primary_and_plain_text_does_not() {
     let mysql = |effects, seen: &Observation| {
         let mut state = SessionState::new(AUTOCOMMIT, None, Dialect::from_server_version("9.7.4"));
-        state.observe(Slot::Primary, effects, seen);
+        state.observe(Slot::Primary, effects, None, seen);
         state.held()
     };
     let report = reply(AUTOCOMMIT, b"\x02\x011");
@@ -133,9 +133,9 @@ fn what_hidden_code_changed_on_mysql_holds_the_primary_and_plain_text_does_not()
 fn temporary_tables_of_hidden_code_are_counted_on_mariadb() {
     let mut state = after(Effects::MAY_CALL_UNKNOWN, b"");
     assert!(state.must_count_temporary_tables, "it need not have reported any");
-    state.counted_temporary_tables(b"0");
+    state.counted_temporary_tables(b"0", 0);
     assert_eq!(state.held(), None);
-    state.counted_temporary_tables(b"1");
+    state.counted_temporary_tables(b"1", 0);
     assert_eq!(state.held(), Some(PinReason::TemporaryTable));
 }
 
