@@ -161,8 +161,8 @@ async fn serve(shared: Shared, mut inbox: Inbox) {
     pools.quit().await;
 }
 
-/// Ends what is idle for too long, and gives places to sessions of other workers.
-fn tend(pools: &Rc<Pools>, topology: &Topology) {
+/// Ends what is idle for too long, opens what is to be ready, and gives places to sessions of other workers.
+fn tend(pools: &Rc<Pools>, topology: &Arc<Topology>) {
     for server in topology.servers() {
         let (pools, server) = (pools.clone(), server.clone());
         tokio::task::spawn_local(async move {
@@ -172,12 +172,16 @@ fn tend(pools: &Rc<Pools>, topology: &Topology) {
             }
         });
     }
-    let pools = pools.clone();
+    let (pools, topology) = (pools.clone(), topology.clone());
     tokio::task::spawn_local(async move {
         let mut ticks = tokio::time::interval(TICK);
         loop {
             ticks.tick().await;
             pools.tick();
+            let primary = topology.primary().index;
+            for server in topology.servers() {
+                pools.make_ready(server.index, server.index != primary);
+            }
         }
     });
 }

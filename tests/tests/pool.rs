@@ -366,3 +366,24 @@ fn several_statements_in_one_text_are_allowed_as_on_one_server_whoever_had_the_c
     let [direct, proxied] = sides.map(|mut client| client.query(two).error().map(|error| error.code));
     assert_eq!(direct, proxied, "after COM_CHANGE_USER");
 }
+
+#[test]
+fn idle_connections_are_kept_ready_on_every_server_before_anybody_wants_them() {
+    account(cluster(), "ready");
+    let additions = "[[users]]\nname = \"ready\"\npassword = \"ready\"\n\
+                     [pool]\nmin_idle = 3\nmax_connections = 4\nidle_ms = 1000\n";
+    let telamon =
+        Telamon::with(|port, _| format!("workers = 1\n{}{additions}", cluster().telamon_toml(port)));
+    let count = "SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'ready'";
+    let mut client = telamon.connect(&Login::new("ready", "ready"));
+    client.query("DO 1").expect_ok();
+    for server in cluster().servers() {
+        let mut root = root(server);
+        wait_for("three are open", SOON, || (root.query(count).text() == "3").then_some(()));
+    }
+    client.query("BEGIN").expect_ok(); // one of them serves; the fourth takes its place
+    let mut root = root(cluster().primary());
+    wait_for("there are three more", SOON, || (root.query(count).text() == "4").then_some(()));
+    client.query("SELECT COUNT(*) FROM whoami.t").expect_ok();
+    client.query("COMMIT").expect_ok();
+}

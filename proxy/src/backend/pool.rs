@@ -4,6 +4,7 @@
 //! of connections to a server is one for all workers ([`Server::permit`]); between them, permits move to where
 //! somebody waits. Nothing here awaits while it looks at the lists.
 
+mod ready;
 mod reaper;
 
 use super::claim::Claim;
@@ -77,6 +78,10 @@ struct ServerPool {
     open: Rc<Cell<usize>>,
     /// This worker's sessions that wait for one.
     waiting: Rc<Cell<usize>>,
+    /// Connections that are being opened before anybody wants them.
+    opening: Rc<Cell<usize>>,
+    /// When the server last gave none of those.
+    refused_at: Cell<Option<u32>>,
 }
 
 #[derive(Default)]
@@ -126,6 +131,8 @@ impl Pools {
             lists: RefCell::default(),
             open: Rc::default(),
             waiting: Rc::default(),
+            opening: Rc::default(),
+            refused_at: Cell::default(),
         };
         Rc::new(Self {
             servers: topology.servers().iter().map(server).collect(),

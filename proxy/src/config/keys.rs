@@ -249,7 +249,8 @@ pub(super) const KEYS: &[Key] = &[
     .unit("connections"),
     key(
         "pool.min_idle",
-        "Idle connections to each server that are not closed by pool.idle_ms, over all workers.",
+        "Idle connections to each server that are kept ready, over all workers: pool.idle_ms closes none of them, and \
+         those that lack are opened in the background, under the account that logged in last.",
         Number(0, 1_000_000),
         |c| c.pool.min_idle.to_string(),
     )

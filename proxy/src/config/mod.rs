@@ -249,7 +249,7 @@ pub struct Pool {
     pub mode: PoolMode,
     /// Connections to one server at most, over all workers.
     pub max_connections: u32,
-    /// Idle connections to one server that are kept however long they are idle, over all workers.
+    /// Idle connections to one server that are opened in advance and kept however long they are idle, over all workers.
     pub min_idle: u32,
     /// Milliseconds after which an idle connection is closed.
     pub idle_ms: u64,

@@ -10,7 +10,7 @@ impl Pools {
         for server in 0..self.servers.len() {
             let now = self.now.get();
             let mut lists = self.servers[server].lists.borrow_mut();
-            let spare = lists.idle.len().saturating_sub(self.limits.min_idle.div_ceil(self.limits.workers));
+            let spare = lists.idle.len().saturating_sub(self.share_of_min_idle());
             let (mut ended, mut kept) = (Vec::new(), VecDeque::new());
             for mut idle in lists.idle.drain(..) {
                 let too_long = now.wrapping_sub(idle.since) >= self.limits.idle_ticks && ended.len() < spare;
