@@ -121,7 +121,9 @@ const KEEPING: &[&str] = &[
 
 /// Texts for COM_STMT_PREPARE, each with one parameter.
 const PREPARED: &[&str] = &[
-    "SELECT id, v FROM S.T WHERE id >= ? ORDER BY id",
+    // MariaDB 10.11 compares a bare parameter as the type that it had first, so that an answer depends on which executes
+    // a connection has seen: a string after a number finds no row.
+    "SELECT id, v FROM S.T WHERE id >= CAST(? AS SIGNED) ORDER BY id",
     "SELECT COUNT(*), ? FROM T",
     "INSERT INTO S.T (v) VALUES (?)",
     "SELECT \"quoted\", ?",
