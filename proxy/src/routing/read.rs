@@ -9,7 +9,7 @@ use super::dialect::{Dialect, ServerFamily};
 use super::effects::Effects;
 use super::heads::{compound, definition, kill, last_statement, locking, prepared, transaction, use_schema};
 use super::lex::{Kind, Token};
-use super::reader::{Reader, Shape, unquoted};
+use super::reader::{Reader, Shape, is_word, unquoted};
 use super::set::set_statement;
 use super::show;
 
@@ -206,7 +206,7 @@ fn query(reader: &mut Reader<'_>) -> Findings {
             lists.push(reader.depth);
         } else if lists.last() == Some(&reader.depth) && list_ends(reader) {
             lists.pop();
-            if !at_main_query(reader) && !reader.at(Kind::Open) {
+            if !at_main_query(reader) && !opens_query(reader) {
                 body.findings.note(StatementKind::Write, Reason::NotARead, Effects::NONE);
             }
         }
@@ -222,6 +222,14 @@ fn query(reader: &mut Reader<'_>) -> Findings {
 
 fn at_main_query(reader: &Reader<'_>) -> bool {
     reader.at_any(&["SELECT", "VALUES", "TABLE"])
+}
+
+/// Whether parentheses open here around a query.
+fn opens_query(reader: &Reader<'_>) -> bool {
+    let behind = || reader.next.into_iter().chain(reader.ahead());
+    let first = behind().find(|token| token.kind != Kind::Open);
+    let starts = ["SELECT", "VALUES", "TABLE", "WITH"];
+    reader.at(Kind::Open) && starts.iter().any(|word| is_word(first.as_ref(), word))
 }
 
 /// Whether the token before this one lets a query start here.

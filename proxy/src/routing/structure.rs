@@ -125,6 +125,10 @@ mod tests {
         ] {
             assert_eq!(classify(sql.as_bytes(), &Dialect::default()).reason, Reason::NotUnderstood, "{sql}");
         }
+        for sql in ["WITH a AS (SELECT 1) (COMMIT)", "WITH a AS (SELECT 1) ((SHUTDOWN))"] {
+            assert!(!classify(sql.as_bytes(), &Dialect::default()).is_read(), "{sql}");
+        }
+        assert!(classify(b"WITH a AS (SELECT 1) ((SELECT * FROM a))", &Dialect::default()).is_read());
     }
 
     #[test]
