@@ -1,6 +1,6 @@
 //! The normal form of a text: what is left of it when nothing counts that its fingerprint leaves out.
 //!
-//! Unquoted words in lower case, every literal a `?`, a list of literals or of rows of them one, no
+//! Unquoted words in lower case, every literal with its sign a `?`, a list of literals or of rows of them one, no
 //! comments, blanks where this file puts them. Two texts have the same normal form if and only if they
 //! have the same fingerprint, hash collisions aside; a test holds the two passes together.
 
@@ -40,6 +40,11 @@ struct Piece<'a> {
 
 /// Adds a token, and takes back what only makes a list longer.
 fn push<'a>(pieces: &mut Vec<Piece<'a>>, token: &Token<'a>) {
+    if is_literal(token.kind) {
+        while ends_with_sign(pieces) {
+            pieces.pop();
+        }
+    }
     pieces.push(Piece { kind: token.kind, text: token.text });
     let is = |back: usize, kind: fn(Kind) -> bool| {
         pieces.len().checked_sub(back).is_some_and(|at| kind(pieces[at].kind))
@@ -57,6 +62,14 @@ fn push<'a>(pieces: &mut Vec<Piece<'a>>, token: &Token<'a>) {
     {
         pieces.truncate(pieces.len() - 4);
     }
+}
+
+/// Whether the last token is a `-` that subtracts nothing, as in `a = -5`.
+fn ends_with_sign(pieces: &[Piece<'_>]) -> bool {
+    let [.., before, last] = pieces else { return false };
+    last.text == b"-"
+        && last.kind == Kind::Operator
+        && matches!(before.kind, Kind::Operator | Kind::Assign | Kind::Comma | Kind::Open)
 }
 
 /// Whether the token's content is left out of the fingerprint.
@@ -154,6 +167,15 @@ mod tests {
             ),
             ("SET @a := 'x', @@sql_mode = \"\"", "set @a := ?, @@sql_mode = ?"),
             ("SELECT (1),(2)", "select (?)"),
+            (
+                "SELECT a FROM t WHERE a = -5 AND b IN (-1, 2, - 3)",
+                "select a from t where a = ? and b in (?)",
+            ),
+            ("INSERT INTO t VALUES (1,-2),(-'3',4)", "insert into t values (?)"),
+            (
+                "SET @a := - -5, b = 1--2, c = x-3, d = (1)-4",
+                "set @a := ?, b = ? - ?, c = x - ?, d = (?) - ?",
+            ),
             ("", ""),
         ] {
             assert_eq!(normal(sql), expected);
@@ -164,7 +186,7 @@ mod tests {
     fn pieces() -> impl Strategy<Value = Vec<&'static str>> {
         let piece = prop::sample::select(vec![
             "a", "A", "`a`", "1", "'x'", "?", ",", "(", ")", "(", ")", ",", ".", ";", "IN", "values", "+",
-            "@v", "f", "/*+ x */",
+            "-", "-", "@v", "f", "/*+ x */",
         ]);
         prop::collection::vec(piece, 0..16)
     }
@@ -185,7 +207,7 @@ mod tests {
             let text = |n: usize, item: &str| {
                 format!("{} in ({}) {}", before.join(" "), vec![item; n].join(","), behind.join(" "))
             };
-            for item in ["1", "(1)", "(1, 'x')", "a", "(a)", "(1 + 1)"] {
+            for item in ["1", "-1", "(1)", "(1, -1)", "(1, 'x')", "a", "(a)", "(1 + 1)"] {
                 let (one, many) = (text(1, item), text(n, item));
                 prop_assert_eq!(normal(&one) == normal(&many), print(&one) == print(&many), "{} / {}", one, many);
             }

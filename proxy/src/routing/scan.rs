@@ -91,6 +91,7 @@ mod tests {
             "select a from t where id=?",
             "SELECT /* x */ a FROM t WHERE id = 'x''y' -- z",
             "SELECT a FROM t WHERE id=0x1F",
+            "SELECT a FROM t WHERE id=-5",
             "SELECT a\nFROM t\tWHERE id=1.5e3 /*!99999 FOR UPDATE */",
         ] {
             assert_eq!(print(same), base, "{same}");
@@ -99,6 +100,7 @@ mod tests {
             "SELECT b FROM t WHERE id=5",
             "SELECT a FROM t WHERE id=5 FOR UPDATE",
             "SELECT a FROM `t` WHERE id=5",
+            "SELECT a FROM t WHERE id-5",
         ] {
             assert_ne!(print(other), base, "{other}");
         }
@@ -119,6 +121,7 @@ mod tests {
             ("SET @@autocommit = 'off'", "SET @@autocommit = 'on'"),
             ("SET @@session.`autocommit` := 0", "SET @@session.`autocommit` := 1"),
             ("SET a=5, autocommit=0", "SET a=5, autocommit=1"),
+            ("SET autocommit=-1", "SET autocommit=1"),
             ("KILL 5", "KILL 6"),
             ("USE a", "USE A"),
             ("SELECT 1; USE a", "SELECT 1; USE A"),

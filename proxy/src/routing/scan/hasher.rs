@@ -54,6 +54,16 @@ enum Exact {
     Statement,
 }
 
+/// The sign of a literal: a `-` behind `=`, `,` `(` and their like, or several.
+#[derive(Clone, Copy, PartialEq)]
+enum Sign {
+    No,
+    /// Behind a token after which a `-` is a sign and no subtraction.
+    Due,
+    /// Behind such a `-`: before a literal it adds nothing.
+    Read,
+}
+
 pub(super) struct Hasher {
     state: State,
     factor: u64,
@@ -63,6 +73,9 @@ pub(super) struct Hasher {
     before_row_comma: State,
     /// The row being read is not the first of its list.
     further_row: bool,
+    sign: Sign,
+    /// The state and list before the sign.
+    before_sign: (State, List),
     at_start: bool,
     /// Lists count as one: not in a SET or HELP, where one literal means another thing than two.
     merges: bool,
@@ -80,6 +93,8 @@ impl Hasher {
             before_comma: state,
             before_row_comma: state,
             further_row: false,
+            sign: Sign::No,
+            before_sign: (state, List::Outside),
             at_start: true,
             merges: true,
             after_word: false,
@@ -124,9 +139,12 @@ impl Hasher {
                 self.word(token);
                 self.absorb_keyed(AFTER_DOT);
             }
-            Kind::Dot | Kind::Operator => self.operator(token),
-            Kind::QuotedName | Kind::Assign | Kind::SystemVariable | Kind::OptimizerHint => {
+            Kind::Operator => self.signed_operator(token),
+            Kind::Dot => self.operator(token),
+            Kind::QuotedName | Kind::SystemVariable | Kind::OptimizerHint => self.name(token, sql),
+            Kind::Assign => {
                 self.name(token, sql);
+                self.sign = Sign::Due;
             }
             Kind::UserVariable => {
                 self.name(token, sql);
@@ -151,6 +169,7 @@ impl Hasher {
     fn word(&mut self, token: &Token<'_>) {
         let text = token.text;
         self.list = List::Outside;
+        self.sign = Sign::No;
         for chunk in text.chunks_exact(8) {
             self.absorb(swar::fold_word(swar::eight_at(chunk, 0)));
         }
@@ -175,6 +194,7 @@ impl Hasher {
     #[inline(always)]
     fn name(&mut self, token: &Token<'_>, sql: &[u8]) {
         self.list = List::Outside;
+        self.sign = Sign::No;
         self.after_word = false;
         self.at_start = false;
         let (mut at, end) = (token.start, token.start + token.text.len());
@@ -186,10 +206,26 @@ impl Hasher {
         self.note_name(token.text);
     }
 
+    #[inline]
+    fn signed_operator(&mut self, token: &Token<'_>) {
+        let sign = match self.sign {
+            _ if token.text != b"-" => Sign::Due,
+            Sign::No => Sign::Due,
+            Sign::Due => {
+                self.before_sign = (self.state, self.list);
+                Sign::Read
+            }
+            Sign::Read => Sign::Read,
+        };
+        self.operator(token);
+        self.sign = sign;
+    }
+
     /// A single byte.
     #[inline]
     fn operator(&mut self, token: &Token<'_>) {
         self.list = List::Outside;
+        self.sign = Sign::No;
         self.after_word = false;
         self.at_start = false;
         self.absorb(u64::from(token.text[0]));
@@ -234,6 +270,9 @@ impl Hasher {
     fn literal(&mut self, token: &Token<'_>) {
         self.after_word = false;
         self.at_start = false;
+        if std::mem::replace(&mut self.sign, Sign::No) == Sign::Read {
+            self.take_back_sign();
+        }
         if self.exact != Exact::No {
             self.exact_literal(token.text);
             return;
@@ -255,6 +294,17 @@ impl Hasher {
         self.absorb(LITERAL);
     }
 
+    /// Where a literal counts, so does its sign, to the key.
+    #[cold]
+    fn take_back_sign(&mut self) {
+        let (state, list) = self.before_sign;
+        self.list = list;
+        match self.exact {
+            Exact::No => self.state = state,
+            _ => self.state.public = state.public,
+        }
+    }
+
     /// One that counts byte for byte, and thus never merges with another.
     #[cold]
     fn exact_literal(&mut self, text: &[u8]) {
@@ -269,6 +319,7 @@ impl Hasher {
     #[inline]
     fn comma(&mut self) {
         self.after_word = false;
+        self.sign = Sign::Due;
         let before = self.state;
         self.list = match self.list {
             _ if !self.merges => List::Outside,
@@ -288,6 +339,7 @@ impl Hasher {
     fn open(&mut self, token: &Token<'_>) {
         self.further_row = self.list == List::CommaAfterRow;
         self.list = List::RowOpen;
+        self.sign = Sign::Due;
         self.absorb(u64::from(b'('));
         if self.after_word && token.spaced {
             self.absorb_keyed(SPACED);
@@ -298,6 +350,7 @@ impl Hasher {
     #[inline]
     fn close(&mut self) {
         self.after_word = false;
+        self.sign = Sign::No;
         self.at_start = false;
         if self.list != List::RowLiteral {
             self.list = List::Outside;
