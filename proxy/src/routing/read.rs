@@ -12,6 +12,7 @@ use super::lex::{Kind, Token};
 use super::reader::{Reader, Shape, is_word, unquoted};
 use super::set::set_statement;
 use super::show;
+use super::structure::is_reserved_head;
 
 /// What the reading of a whole text gives.
 #[derive(Debug, Clone)]
@@ -318,7 +319,7 @@ fn is_format(token: &Token<'_>) -> bool {
 /// `t`, `db.t`, `t column`, `t 'pattern'`.
 fn table_description(reader: &mut Reader<'_>) -> Findings {
     let mut body = BodyReader::new(Body::Query, Findings::read());
-    if !reader.at_name() {
+    if !reader.at_name() || reader.this.as_ref().is_some_and(is_reserved_head) {
         return not_understood(reader);
     }
     body.token(reader);

@@ -57,11 +57,16 @@ fn skip_open<'a>(
     first.into_iter().chain(behind).find(|token| token.kind != Kind::Open)
 }
 
-/// Heads of statements that are reserved words, so that no table is named so without quotes.
+/// Whether this is a statement's head that cannot be a table's name without quotes.
+pub(super) fn is_reserved_head(token: &Token<'_>) -> bool {
+    is_any(token, RESERVED_HEADS)
+}
+
+/// Heads of statements that are reserved words.
 const RESERVED_HEADS: &[&str] = &[
-    "ALTER", "ANALYZE", "CALL", "CREATE", "DESC", "DESCRIBE", "DROP", "EXPLAIN", "GET", "GRANT", "KILL",
-    "LOAD", "LOCK", "OPTIMIZE", "PURGE", "RELEASE", "RENAME", "RESIGNAL", "REVOKE", "SET", "SHOW", "SIGNAL",
-    "UNLOCK", "USE",
+    "ALTER", "ANALYZE", "CALL", "CREATE", "DELETE", "DESC", "DESCRIBE", "DROP", "EXPLAIN", "GET", "GRANT",
+    "INSERT", "KILL", "LOAD", "LOCK", "OPTIMIZE", "PURGE", "RELEASE", "RENAME", "REPLACE", "RESIGNAL",
+    "REVOKE", "SET", "SHOW", "SIGNAL", "UNLOCK", "UPDATE", "USE",
 ];
 
 /// `t`, `db.t`, `t alias`, `t AS alias`, with a join, another table or the parenthesis behind it.
@@ -93,7 +98,7 @@ fn is_table<'a>(first: Token<'a>, behind: impl Iterator<Item = Token<'a>>) -> bo
     if names == 0 {
         return first.kind == Kind::Dot;
     }
-    if is_any(&first, RESERVED_HEADS) {
+    if is_reserved_head(&first) {
         return false;
     }
     for token in behind {
